@@ -1,0 +1,80 @@
+"""Errors, named for who must act. Each says what happened, the value and the limit, and what to do next.
+
+The exit codes are cli.md's: 2 usage and configuration, 3 plan refused, 4 graph or model unreachable, 70 ours.
+"""
+
+from __future__ import annotations
+
+
+class OrchestrateError(Exception):
+    """A failure that is reported as one message, without a traceback. `next_step` says the way out."""
+
+    exit_code = 70
+
+    def __init__(self, message: str, *, next_step: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.next_step = next_step
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.next_step}".strip()
+
+
+class UserError(OrchestrateError):
+    """The user must act: wrong usage, configuration, unknown ID, missing key, unusable repository."""
+
+    exit_code = 2
+
+
+class QueryError(UserError):
+    """Cypher that the graph refuses: syntax, an unknown parameter, a write without --write."""
+
+
+class PlanError(OrchestrateError):
+    """The plan must change before it can be executed."""
+
+    exit_code = 3
+
+
+class GraphError(OrchestrateError):
+    """The graph cannot be reached or refuses us."""
+
+    exit_code = 4
+
+
+class StaleFenceError(GraphError):
+    """Another process has taken over the task: this attempt may write nothing more (graph-model.md, rule 3)."""
+
+
+class ModelError(OrchestrateError):
+    """The model endpoint failed. `retryable` errors were already retried when this is raised."""
+
+    exit_code = 4
+
+
+class ModelRefusedError(ModelError):
+    """401, 402, 403, 404 or a 400 of our making: no retry can help."""
+
+
+class ModelUnavailableError(ModelError):
+    """Connection refused, timeouts, 429 and 5xx beyond the retries, or replies that are no completions."""
+
+
+class ContextLengthError(ModelError):
+    """The request exceeds the model's context window; the window must shrink."""
+
+
+class WorkspaceError(OrchestrateError):
+    """git or the file system failed under us: disk full, a corrupt repository, a read-only home."""
+
+
+class SandboxError(UserError):
+    """No sandbox of the asked level can be had here."""
+
+
+class ToolError(Exception):
+    """A tool call that failed in a way the worker can react to; the message is its result."""
+
+
+class PathRefusedError(ToolError):
+    """A path outside the workspace, through a symlink, or into .git."""

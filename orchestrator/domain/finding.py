@@ -1,0 +1,38 @@
+"""Findings: what a gate or the review holds against an attempt."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["critical", "error", "warning", "info"]
+Source = Literal["scope", "diff_budget", "check", "baseline", "review", "oscillation"]
+
+BLOCKING: frozenset[Severity] = frozenset({"critical", "error"})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One defect. `locus` is where (a path, a command, a criterion); `fingerprint` identifies it across attempts and
+    is computed by us, never by a model (F8)."""
+
+    code: str
+    severity: Severity
+    message: str
+    source: Source
+    locus: str = ""
+    required_fix: str = ""
+    fingerprint: str = ""
+    evidence: str = ""
+
+    @property
+    def blocking(self) -> bool:
+        """Whether it keeps the task from being completed (R0.6)."""
+        return self.severity in BLOCKING
+
+
+def findings_hash(findings: tuple[Finding, ...]) -> str:
+    """One short hash over the open findings' fingerprints, whatever their order."""
+    joined = "\n".join(sorted(f.fingerprint for f in findings))
+    return hashlib.sha256(joined.encode()).hexdigest()[:16]

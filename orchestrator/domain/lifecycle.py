@@ -1,0 +1,65 @@
+"""The only place that knows which status may follow which (graph-model.md, Status)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+TaskStatus = Literal[
+    "pending", "running", "awaiting_qc", "completed", "failed", "split", "rejected", "blocked", "cancelled"
+]
+AttemptStatus = Literal[
+    "running", "awaiting_qc", "accepted", "rejected", "stopped", "failed", "interrupted", "cancelled"
+]
+RunStatus = Literal["running", "completed", "failed", "cancelled", "interrupted"]
+PlanStatus = Literal["draft", "ready", "rejected", "done"]
+
+TASK: Mapping[str, frozenset[str]] = {
+    "pending": frozenset({"running", "rejected", "blocked", "cancelled", "split"}),
+    "running": frozenset({"awaiting_qc", "pending", "failed", "split", "cancelled"}),
+    "awaiting_qc": frozenset({"completed", "pending", "failed", "split", "cancelled"}),
+    "completed": frozenset({"pending"}),  # only by `execute --fresh`: a new run from the plan's base
+    "failed": frozenset({"pending", "split"}),
+    "blocked": frozenset({"pending", "split", "cancelled"}),
+    "rejected": frozenset({"pending", "split", "cancelled"}),
+    "cancelled": frozenset({"pending"}),
+    "split": frozenset(),
+}
+ATTEMPT: Mapping[str, frozenset[str]] = {
+    "running": frozenset({"awaiting_qc", "stopped", "failed", "interrupted", "cancelled"}),
+    "awaiting_qc": frozenset({"accepted", "rejected", "failed", "interrupted", "cancelled"}),
+    "accepted": frozenset(),
+    "rejected": frozenset(),
+    "stopped": frozenset(),
+    "failed": frozenset(),
+    "interrupted": frozenset(),
+    "cancelled": frozenset(),
+}
+RUN: Mapping[str, frozenset[str]] = {
+    "running": frozenset({"completed", "failed", "cancelled", "interrupted"}),
+    "interrupted": frozenset({"running", "cancelled"}),
+    "failed": frozenset({"running"}),  # retried tasks reopen their run
+    "completed": frozenset(),
+    "cancelled": frozenset(),
+}
+TABLES: Mapping[str, Mapping[str, frozenset[str]]] = {"Task": TASK, "Attempt": ATTEMPT, "Run": RUN}
+
+TASK_ENDED: frozenset[str] = frozenset({"completed", "failed", "split", "rejected", "blocked", "cancelled"})
+OPEN_RUN: frozenset[str] = frozenset({"running", "interrupted"})
+
+
+class TransitionError(ValueError):
+    """A status change that the table does not have."""
+
+
+def allowed_from(label: str, target: str) -> list[str]:
+    """The statuses from which `target` may be entered: what a compare-and-set compares with."""
+    return sorted(status for status, nexts in TABLES[label].items() if target in nexts)
+
+
+def check_transition(label: str, current: str, target: str) -> None:
+    """Raise TransitionError unless `current -> target` is in the table of `label`."""
+    if target not in TABLES[label].get(current, frozenset()):
+        raise TransitionError(
+            f"{label} cannot go from {current} to {target}; allowed: {sorted(TABLES[label][current])}"
+        )

@@ -1,0 +1,539 @@
+"""The ports through which rooms that must not import each other meet. wiring.py joins them.
+
+What the engine needs of agents (Session and the three roles), of the workspace, of the graph, and of the world
+(Clock, Ids). Every port has one real implementation and one contract suite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from orchestrator.domain.events import ErrorKind, Event, RequestedCall
+from orchestrator.domain.finding import Finding
+from orchestrator.domain.lifecycle import RunStatus
+from orchestrator.domain.records import (
+    AttemptSummary,
+    Check,
+    Claim,
+    ClaimRequest,
+    Conclusion,
+    Orphan,
+    Owner,
+    Plan,
+    PlanningRound,
+    Repository,
+    Review,
+    Run,
+    Spend,
+    Table,
+    TaskState,
+)
+from orchestrator.domain.task import Task
+
+
+class Clock(Protocol):
+    """Time as the engine sees it; tests fix it."""
+
+    def now(self) -> datetime:
+        """The current instant, aware and UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never go backwards, for durations."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
+
+
+class Ids(Protocol):
+    """Where new ids come from; tests make them predictable."""
+
+    def new(self, prefix: str) -> str:
+        """A fresh id such as `p7k2m9qx4a` for the prefix `p`: lower case letters and digits, no punctuation."""
+        ...
+
+
+# --- workspace ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """A sandboxed command's end. `output` is stdout and stderr as they came, decoded, whole up to the output limit.
+    `ended` says how: its own exit, or which bound ended it. `exit_code` is None unless it exited."""
+
+    command: str
+    ended: Literal["exited", "timeout", "idle", "memory", "output", "signal", "not_started"]
+    exit_code: int | None
+    output: str
+    duration_ms: float
+    started_at: datetime
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """One path that differs between two trees (renames are a deletion and an addition). `kind` is from the tree entry:
+    file, executable, symlink or gitlink."""
+
+    path: str
+    status: Literal["added", "modified", "deleted"]
+    added: int
+    removed: int
+    blob: str
+    kind: Literal["file", "executable", "symlink", "gitlink"]
+    substantive: bool
+    binary: bool = False
+    link_target: str = ""
+
+
+class Workspace(Protocol):
+    """One git worktree of the Shadow, and the sandbox over it. Every path argument may be relative to the git top
+    level, or absolute at or under the repository's own path; everything else is a PathRefusedError."""
+
+    @property
+    def shown_root(self) -> str:
+        """The absolute path under which the worker knows the workspace: the repository's own."""
+        ...
+
+    def relative(self, path: str) -> str:
+        """The canonical path from the top level ("." for the top itself)."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """The file's bytes. Raises ToolError when it is missing, a folder, or not a regular file."""
+        ...
+
+    def write(self, path: str, content: bytes) -> None:
+        """Create or replace a file atomically, with its parent folders; never through a symlink."""
+        ...
+
+    def delete(self, path: str) -> None:
+        """Remove a file."""
+        ...
+
+    def files(self, path: str = ".", glob: str | None = None) -> tuple[str, ...]:
+        """Tracked and untracked but not ignored files under `path`, sorted, from the top level; a folder that is
+        itself untracked counts with its files."""
+        ...
+
+    def search(self, pattern: str, path: str = ".", glob: str | None = None) -> tuple[str, ...]:
+        """`path:line:text` of the lines that match the regular expression, in text files, time-bounded."""
+        ...
+
+    def run(self, command: str, *, timeout_s: float | None = None, read_only: bool = False) -> CommandResult:
+        """Run a shell command in the sandbox at the top level."""
+        ...
+
+    def snapshot(self, touched: Sequence[str] | None = None) -> str:
+        """The workspace as a git tree id, anchored in the Shadow. `touched` names the only paths that can have changed
+        since the last snapshot; None looks everywhere. Raises ToolError naming a nested `.git`."""
+        ...
+
+    def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
+        """What differs between two trees."""
+        ...
+
+    def diff(self, before: str, after: str) -> str:
+        """The unified diff between two trees, without renames."""
+        ...
+
+    def close(self) -> None:
+        """Remove the worktree; its snapshots stay. Safe to call twice."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """The outcome of merging a task's tree into the run's head: a commit, or the paths in conflict."""
+
+    commit: str | None
+    conflicts: tuple[str, ...] = ()
+    detail: str = ""
+
+
+class Workspaces(Protocol):
+    """The Shadow of one repository."""
+
+    @property
+    def sandbox_level(self) -> str:
+        """bubblewrap, landlock or none: what commands run in here."""
+        ...
+
+    def resolve(self, revision: str) -> str:
+        """The full commit id of a revision, brought into the Shadow."""
+        ...
+
+    def open(self, attempt_id: str, start: str, *, head: str) -> Workspace:
+        """A worktree with the content of `start` (commit or tree) whose HEAD is the commit `head`."""
+        ...
+
+    def merge(self, *, head: str, base: str, tree: str, message: str, trailers: Mapping[str, str]) -> Merge:
+        """Build (and anchor) one commit on `head` with what changed from the commit `base` to `tree`; moves no ref."""
+        ...
+
+    def tree_of(self, commit: str) -> str:
+        """A commit's tree id."""
+        ...
+
+    def deliver(self, branch: str, commit: str) -> None:
+        """Make the branch in the Shadow and in the user's repository equal to the graph's head. Idempotent; refuses to
+        move a branch that the user has checked out or committed to."""
+        ...
+
+    def sweep(self, live_attempts: Sequence[str]) -> None:
+        """Remove worktrees of attempts that are not live."""
+        ...
+
+
+# --- agents ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A composed model request: what it holds and may cost at most. `body` is the adapter's own."""
+
+    model: str
+    window_messages: int
+    window_tokens: int
+    reserved_tokens: int
+    reserved_usd: float | None
+    compacted: bool
+    tools_withheld: bool
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call as parsed and validated by the toolbox; `seq` is allotted by the engine. `arguments` is empty when
+    there is a defect."""
+
+    call_id: str
+    tool: str
+    arguments_json: str
+    arguments: Mapping[str, Any]
+    signature: str
+    mutating: bool
+    pure: bool
+    control: bool
+    writes_to: tuple[str, ...] = ()
+    defect: str | None = None
+
+    def requested(self, seq: int) -> RequestedCall:
+        """The call as a recorded fact."""
+        return RequestedCall(
+            seq=seq,
+            call_id=self.call_id,
+            tool=self.tool,
+            arguments_json=self.arguments_json,
+            signature=self.signature,
+            mutating=self.mutating,
+            pure=self.pure,
+            control=self.control,
+            writes_to=self.writes_to,
+            defect=self.defect,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The model's answer to one request."""
+
+    text: str
+    calls: tuple[Call, ...]
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    estimated: bool
+    cost_usd: float | None
+    latency_ms: float
+    wait_ms: float
+    retries: int
+    finish_reason: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """What a tool did. `text` is the whole result; the transcript cuts it for the model and says how to read on.
+    `touched` names the paths that it may have changed (None: anything, look everywhere)."""
+
+    ok: bool
+    text: str
+    outcome_hash: str
+    duration_ms: float
+    error_kind: ErrorKind = "none"
+    error_hash: str = ""
+    touched: tuple[str, ...] | None = ()
+
+
+class Session(Protocol):
+    """One role's conversation with one model. The engine drives it and is the only one to act on what it returns:
+    compose, record, send, record, and per call record, execute, record, answer."""
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        ...
+
+    @property
+    def control_tools(self) -> frozenset[str]:
+        """The tools whose effect is the engine's (finish_task, submit_review, …); execute() is not asked for them."""
+        ...
+
+    def compose(self, notices: Sequence[str], *, withhold_tools: bool = False, shrink: int = 0) -> Request:
+        """The next request: the window over the transcript with the notices last. `shrink` 1 to 4 cuts the original
+        to 80, 60, 40, 20 % after a ContextLengthError. Sends nothing, changes nothing."""
+        ...
+
+    def send(self, request: Request) -> Reply:
+        """Send it; the reply joins the transcript. Raises ModelError kinds, ContextLengthError among them, after the
+        retries that the error allows."""
+        ...
+
+    def execute(self, call: Call) -> ToolOutcome:
+        """Run a valid call's tool. Never raises for what the model did."""
+        ...
+
+    def answer(self, call: Call, text: str) -> None:
+        """Give the call its result in the transcript. Every call of a reply gets exactly one."""
+        ...
+
+    def remind(self, text: str) -> None:
+        """Add a user message: after a reply without a tool call, or a repair turn."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyResult:
+    """What a completed dependency left: its summary, files and diff."""
+
+    key: str
+    title: str
+    summary: str
+    files: tuple[str, ...]
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What a worker is told at the start of an attempt."""
+
+    goal: str
+    task: Task
+    number: int
+    budget: int
+    stage: int
+    allowed_paths: tuple[str, ...]
+    verification: tuple[str, ...]
+    dependencies: tuple[DependencyResult, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    failed_checks: tuple[Check, ...] = ()
+    previous: AttemptSummary | None = None
+    progress_every: int = 25
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewAssignment:
+    """What QC is told: the task, the whole diff and the executed checks, beside the worker's own summary."""
+
+    goal: str
+    task: Task
+    worker_output: str
+    diff: str
+    checks: tuple[Check, ...]
+    dependencies: tuple[DependencyResult, ...]
+    strictness: str
+    budget: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningAssignment:
+    """What the PM is told: the goal, what the repository holds, and in later rounds the plan with its defects."""
+
+    goal: str
+    repository_files: tuple[str, ...]
+    round: int
+    previous_plan: Mapping[str, Any] = field(default_factory=dict)
+    defects: tuple[str, ...] = ()
+    budget: int = 40
+
+
+@dataclass(frozen=True, slots=True)
+class GrantRequest:
+    """request_budget or request_scope, as the PM is asked to decide it in one bounded call."""
+
+    kind: Literal["calls", "scope"]
+    task: Task
+    justification: str
+    additional: int
+    paths: tuple[str, ...]
+    calls_used: int
+    budget: int
+    files_changed: tuple[str, ...]
+    recent_calls: tuple[str, ...]
+    most: int
+
+
+class Worker(Protocol):
+    """The worker role."""
+
+    def begin(self, assignment: Assignment, workspace: Workspace) -> Session:
+        """Open an attempt's conversation. Control tools: finish_task {summary, artefacts?}, give_up {reason},
+        report_progress {description}, request_budget, request_scope."""
+        ...
+
+
+class Reviewer(Protocol):
+    """The QC role."""
+
+    def begin(self, assignment: ReviewAssignment, workspace: Workspace) -> Session:
+        """Open a review's conversation, the workspace read-only. Control tool: submit_review (cli.md, Tools)."""
+        ...
+
+
+class Planner(Protocol):
+    """The PM role."""
+
+    def begin(self, assignment: PlanningAssignment, workspace: Workspace) -> Session:
+        """Open a planning round. Control tool: submit_plan, whose arguments are the plan file's object."""
+        ...
+
+    def decide(self, request: GrantRequest) -> Session:
+        """Open a one-turn decision. Control tool: submit_decision {granted, amount, paths, reason}."""
+        ...
+
+
+# --- graph -------------------------------------------------------------------------------------------------------
+
+
+class GraphWriter(Protocol):
+    """Writes, each one managed transaction that is safe to repeat. Raises GraphError kinds."""
+
+    def register_repository(self, repository: Repository) -> None:
+        """Create or refresh the Repository node."""
+        ...
+
+    def store_plan(self, plan: Plan) -> None:
+        """Create or replace the plan's tasks, assessments, dependencies and files, in batches."""
+        ...
+
+    def store_round(self, planning_round: PlanningRound) -> None:
+        """Create or complete a planning round; the Plan node must exist (a draft will do)."""
+        ...
+
+    def open_run(self, run: Run, *, fresh: bool = False) -> Run:
+        """Join the plan's open run, or create `run` with every task that is not completed set to pending (`fresh`: all
+        of them, from the plan's base; an open run is then cancelled)."""
+        ...
+
+    def finish_run(self, run_id: str, status: RunStatus, at: datetime) -> None:
+        """Close the run, or mark it interrupted; a plan whose tasks are all completed becomes done."""
+        ...
+
+    def claim(self, request: ClaimRequest) -> Claim | None:
+        """Claim one task whose dependencies are completed: lock, lease, fence + 1 and attempt node, in one
+        transaction. None when nothing is claimable now."""
+        ...
+
+    def renew_leases(self, owner: str, until: datetime) -> int:
+        """Extend all leases of an owner; how many there were."""
+        ...
+
+    def record(self, owner: Owner, events: Sequence[Event]) -> None:
+        """Write an owner's facts, in order, in one transaction. Raises StaleFenceError when the fence is not current."""
+        ...
+
+    def describe_attempt(self, claim: Claim, properties: Mapping[str, Any]) -> None:
+        """Set properties of the running attempt that are known only after the claim (snake case names): model,
+        tree_before, tool_call_budget, stage, limits_json; `follows` links the attempt that it follows."""
+        ...
+
+    def await_review(self, claim: Claim, worker_output: str, tree_after: str, at: datetime) -> None:
+        """Task and attempt go from running to awaiting_qc."""
+        ...
+
+    def record_checks(self, claim: Claim, checks: Sequence[Check]) -> None:
+        """Attach checks to the attempt."""
+        ...
+
+    def begin_review(self, claim: Claim, review: Review) -> None:
+        """Create the Review node (passed, score null) so that its turns can hang on it."""
+        ...
+
+    def conclude(self, claim: Claim, conclusion: Conclusion) -> bool:
+        """End the attempt in one transaction; blocks or releases dependents. False, with nothing written, when the
+        run's head is no longer `head_before` (merge again and repeat). Raises StaleFenceError."""
+        ...
+
+    def orphans(self, run_id: str, at: datetime, dead_owners: Sequence[str]) -> tuple[Orphan, ...]:
+        """Attempts of the run whose lease expired or whose owner is among the dead."""
+        ...
+
+    def close_interrupted(self, orphan: Orphan, at: datetime) -> bool:
+        """Close an orphan as interrupted: fence + 1, task pending again, unfinished calls interrupted. False when
+        somebody else was first."""
+        ...
+
+
+class GraphReader(Protocol):
+    """Reads. Raises GraphError kinds; QueryError for what the user's own Cypher got wrong."""
+
+    def plan(self, plan_id: str) -> Plan:
+        """A plan whole. Raises UserError for an unknown id."""
+        ...
+
+    def newest_plan(self, repository_id: str, *, status: str | None = None) -> str | None:
+        """The id of the newest plan of a repository, if there is one."""
+        ...
+
+    def tasks(self, plan_id: str) -> tuple[TaskState, ...]:
+        """A plan's tasks in plan order, with what has become of them."""
+        ...
+
+    def run(self, run_id: str) -> Run:
+        """A run. Raises UserError for an unknown id."""
+        ...
+
+    def newest_run(self, plan_id: str) -> Run | None:
+        """The newest run of a plan."""
+        ...
+
+    def owners(self, run_id: str) -> tuple[str, ...]:
+        """Who holds leases in a run."""
+        ...
+
+    def history(self, task_id: str) -> tuple[AttemptSummary, ...]:
+        """A task's attempts, oldest first."""
+        ...
+
+    def attempt(self, attempt_id: str) -> AttemptSummary:
+        """One attempt. Raises UserError for an unknown id."""
+        ...
+
+    def events(self, attempt_id: str) -> tuple[Event, ...]:
+        """An attempt's facts in the order in which they happened (events.py), without GuardFired."""
+        ...
+
+    def review_of(self, attempt_id: str) -> Review | None:
+        """The attempt's review."""
+        ...
+
+    def spend(self, *, run_id: str | None = None, task_id: str | None = None) -> Spend:
+        """What a run, or a task within a run, has cost; reviews included, unsettled turns at what they reserved."""
+        ...
+
+    def query(
+        self, cypher: str, parameters: Mapping[str, Any] | None = None, *, write: bool = False, limit: int | None = None
+    ) -> Table:
+        """Run Cypher, read-only by right of the connection unless `write`."""
+        ...
+
+    def resolve(self, text: str, repository_id: str) -> tuple[str, str]:
+        """(label, id) for a full id, a unique prefix, or a task's key in the newest plan. Raises UserError naming
+        the candidates."""
+        ...
