@@ -88,7 +88,7 @@ class ReplyReceived:
 
 @dataclass(frozen=True, slots=True)
 class ToolRequested:
-    """A call is about to be executed, refused or served. `duplicate_of` is the seq of the call whose result answers it."""
+    """A call is about to be executed, refused or served; `duplicate_of` is the seq of the call that answers it."""
 
     seq: int
     at: datetime

@@ -445,7 +445,7 @@ class GraphWriter(Protocol):
         ...
 
     def record(self, owner: Owner, events: Sequence[Event]) -> None:
-        """Write an owner's facts, in order, in one transaction. Raises StaleFenceError when the fence is not current."""
+        """Write an owner's facts, in order, in one transaction. Raises StaleFenceError for a fence not current."""
         ...
 
     def describe_attempt(self, claim: Claim, properties: Mapping[str, Any]) -> None:

@@ -332,7 +332,7 @@ class Spend:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A query's answer: column names and rows of plain values (nodes and relationships as in cli.md, machine output)."""
+    """A query's answer: column names and rows of plain values (nodes and relationships as cli.md has them)."""
 
     columns: tuple[str, ...]
     rows: Sequence[Sequence[Any]]

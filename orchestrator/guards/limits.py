@@ -1,0 +1,62 @@
+"""Every number of the guards, with its default (guards.md). The settings carry this model as `[guards]`."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class GuardLimits(BaseModel):
+    """The limits under which attempts run; stored with each attempt as limitsJson, so that a replay can vary them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    budget_warnings: tuple[float, ...] = Field(default=(0.8, 0.95))
+    """Shares of the tool call budget at which the worker is warned once."""
+    request_factor: int = Field(default=3, ge=1)
+    """Requested calls (duplicates and control tools counted) may be this many times the budget."""
+    repetition_warn: int = Field(default=3, ge=2)
+    """Same call, outcome and tree this many times in a row: warning."""
+    repetition_stop: int = Field(default=5, ge=2)
+    """Same call, outcome and tree this many times in a row: stop."""
+    cycle_longest: int = Field(default=8, ge=2)
+    """Cycles of calls up to this period are looked for."""
+    cycle_rounds: int = Field(default=3, ge=2)
+    """Full rounds of a cycle that stop the attempt."""
+    same_error_warn: int = Field(default=3, ge=1)
+    """The same tool failing with the same error this many times: warning."""
+    same_error_stop: int = Field(default=4, ge=1)
+    """The same tool failing with the same error this many times: stop."""
+    stall_batches: int = Field(default=3, ge=2)
+    """Identical batches of calls in a row that count as a stall; the next one withholds the tools."""
+    no_action_turns: int = Field(default=3, ge=1)
+    """Turns in a row without a tool call that stop the attempt."""
+    thrash_warn: int = Field(default=10, ge=1)
+    """Substantive writes to one file: warning."""
+    thrash_stop: int = Field(default=20, ge=1)
+    """Substantive writes to one file: stop."""
+    revert_warn: int = Field(default=2, ge=1)
+    """Times that a file is back at an earlier content: warning."""
+    revert_stop: int = Field(default=3, ge=1)
+    """Times that a file is back at an earlier content: stop."""
+    shrinking_diffs: int = Field(default=5, ge=2)
+    """Diffs in a row to one file, from the thrash_warn-th write on, each smaller than the one before: stop."""
+    progress_every: int = Field(default=25, ge=1)
+    """A progress report is asked for every so many calls."""
+    progress_warn: int = Field(default=50, ge=1)
+    """Calls without progress: warning."""
+    progress_stop: int = Field(default=100, ge=1)
+    """Calls without progress: stop."""
+    malformed_replies: int = Field(default=3, ge=1)
+    """Replies in a row whose tool arguments do not parse or validate: stop."""
+    compactions_without_headroom: int = Field(default=3, ge=1)
+    """Compactions in a row that gain no headroom: stop."""
+    repeated_failures: int = Field(default=3, ge=1)
+    """Executions of one call that may fail before it is refused as repeated_failure."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Prompt and completion tokens of one attempt; None is unbounded."""
+    max_cost_usd: float | None = Field(default=None, gt=0)
+    """US dollars of one attempt; None is unbounded."""
+    deadline_s: float | None = Field(default=3600.0, gt=0)
+    """Seconds from the first turn to the end of an attempt; None is unbounded."""
+    working_time_s: float | None = Field(default=None, gt=0)
+    """The same without the time spent waiting for rate limits; None is unbounded."""
