@@ -1,0 +1,36 @@
+// title: Why did this task fail?
+// description: Every attempt of the task in order: how it ended, which guard stopped it, and what was held against it.
+// param repository: id of the repository; orchestrate fills in the current one
+// param task = "": key or id of the task; "" is the task that failed last
+// columns: task, status, reason, attempt, attemptStatus, stopReason, stopDetail, guard, findings, failedChecks, score, diagnosis
+// In Neo4j Browser first run   :param {repository: "<id>", task: ""}
+MATCH (:Repository {id: $repository})-[:HAS_PLAN]->(p:Plan)-[:HAS_TASK]->(t:Task)
+WHERE t.id = $task OR t.key = $task OR ($task = "" AND t.status = "failed")
+OPTIONAL MATCH (t)-[:HAS_ATTEMPT]->(latest:Attempt)
+WITH t, p.createdAt AS planned, max(latest.startedAt) AS tried
+ORDER BY coalesce(tried, planned) DESC, t.id
+LIMIT 1
+OPTIONAL MATCH (t)-[:DIAGNOSED_AS]->(d:Diagnosis)
+WITH t, d ORDER BY d.at DESC
+WITH t, head(collect(d.summary)) AS diagnosis
+OPTIONAL MATCH (t)-[:HAS_ATTEMPT]->(a:Attempt)
+OPTIONAL MATCH (a)-[:TRIGGERED]->(g:GuardEvent {verdict: "stop"})
+WITH t, diagnosis, a, g ORDER BY g.seq
+WITH t, diagnosis, a,
+     collect(g.guard + ": " + g.reason + " (" + toString(g.observed) + " seen, limit " + toString(g.limit) + ")") AS guards
+OPTIONAL MATCH (a)-[:FOUND|REVIEWED_BY|RAISED*1..2]->(f:Finding)
+WHERE f.severity IN ["critical", "error"]
+WITH DISTINCT t, diagnosis, a, guards, f
+ORDER BY f.source, f.code, f.locus, f.message
+WITH t, diagnosis, a, guards,
+     collect(f.code + CASE WHEN f.locus <> "" THEN " at " + f.locus ELSE "" END + ": " + f.message) AS findings
+OPTIONAL MATCH (a)-[:CHECKED_BY]->(c:Check)
+WHERE c.outcome <> "passed"
+WITH t, diagnosis, a, guards, findings, c
+ORDER BY c.startedAt, c.command
+WITH t, diagnosis, a, guards, findings,
+     collect(c.command + " -> " + coalesce("exit " + toString(c.exitCode), c.outcome)) AS failedChecks
+RETURN t.key AS task, t.status AS status, t.stopReason AS reason,
+       a.number AS attempt, a.status AS attemptStatus, a.stopReason AS stopReason, a.stopDetail AS stopDetail,
+       head(guards) AS guard, findings, failedChecks, a.qcScore AS score, diagnosis
+ORDER BY a.number
