@@ -1,0 +1,159 @@
+"""Path globs as scope uses them (R4.11). Pure text: paths are from the git top level, `/` between their parts.
+
+- `*` and `?` stay within one part; `**` as a whole part spans any number of them: `**/x` matches `x`, `a/**/b` matches
+  `a/b`. At the end it means everything below: `app/**` matches `app/x`, not `app` itself.
+- A pattern without wildcards is a file or a folder: `src` and `src/` match everything below `src`, never `srcx/f`. With
+  a trailing slash a pattern with wildcards is a folder too: `packages/*/`.
+- `[abc]`, `[a-z]`, `[!a]`, `[^a]` are character classes; `\\` takes the next character as it is; an unclosed `[`
+  stands for itself.
+- `+dir/*` matches new files only, those that did not exist when the attempt's task began. A name that really starts
+  with a plus is written `./+name`.
+
+Matching takes at most |path| x |pattern| steps: no regular expression, so no pattern is catastrophic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+
+NEW_ONLY = "+"
+_WILD = frozenset("*?[\\")
+
+Token = str | Callable[[str], bool] | None
+"""What one character is compared with: a character, a class, or None for `*`."""
+Part = tuple[Token, ...] | None
+"""One part of a pattern; None is `**`."""
+
+
+def allows(path: str, allowed_paths: Iterable[str], *, existed: bool, ignored_paths: Iterable[str] = ()) -> bool:
+    """Whether a task may change `path`. `existed` says whether it was there when the task began: `+` patterns match
+    only what was not. Ignored paths win: they are judged by nobody, whatever else matches (R4.11)."""
+    if matches_any(path, ignored_paths):
+        return True
+    return any(_allows_one(path, pattern, existed=existed) for pattern in allowed_paths)
+
+
+def matches_any(path: str, patterns: Iterable[str]) -> bool:
+    """Whether one of the patterns matches the path."""
+    return any(matches(path, pattern) for pattern in patterns)
+
+
+def matches(path: str, pattern: str) -> bool:
+    """Whether the pattern matches the path, or names a folder above it."""
+    parts, (wanted, folder) = _parts(path), _compiled(pattern)
+    if not parts or not pattern.strip():
+        return False
+    return _match_parts(parts, wanted, folder=folder)
+
+
+def literal(path: str) -> str:
+    """The pattern that matches this path and nothing else (`app/[id].tsx` holds no character class then)."""
+    escaped = "".join("\\" + char if char in _WILD else char for char in path)
+    return f"./{escaped}" if escaped.startswith(NEW_ONLY) else escaped
+
+
+def _allows_one(path: str, pattern: str, *, existed: bool) -> bool:
+    if pattern.startswith(NEW_ONLY):
+        return not existed and matches(path, pattern[len(NEW_ONLY) :])
+    return matches(path, pattern)
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part not in ("", ".")]
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> tuple[tuple[Part, ...], bool]:
+    """The pattern's parts, and whether it names a folder with all that is below."""
+    parts = tuple(None if part == "**" else tuple(_tokens(part)) for part in _parts(pattern))
+    plain = all(part is not None and all(isinstance(token, str) for token in part) for part in parts)
+    return parts, plain or pattern.endswith("/")
+
+
+def _match_parts(parts: Sequence[str], wanted: Sequence[Part], *, folder: bool) -> bool:
+    """Greedy with one way back: only the last `**` can need to take more, so no part is compared twice with one."""
+    at = want = 0
+    span = retry = -1
+    while at < len(parts):
+        if want == len(wanted) and folder:
+            return True
+        if want < len(wanted) and wanted[want] is None:
+            span, retry, want = want, at, want + 1
+            if want == len(wanted):
+                return True
+        elif want < len(wanted) and _match_part(parts[at], wanted[want] or ()):
+            at, want = at + 1, want + 1
+        elif span >= 0:
+            retry += 1
+            at, want = retry, span + 1
+        else:
+            return False
+    return want == len(wanted)
+
+
+def _match_part(part: str, tokens: tuple[Token, ...]) -> bool:
+    """The same within one part, for `*`."""
+    at = want = 0
+    star = retry = -1
+    while at < len(part):
+        if want < len(tokens) and tokens[want] is None:
+            star, retry, want = want, at, want + 1
+        elif want < len(tokens) and _match_char(part[at], tokens[want]):
+            at, want = at + 1, want + 1
+        elif star >= 0:
+            retry += 1
+            at, want = retry, star + 1
+        else:
+            return False
+    return all(token is None for token in tokens[want:])
+
+
+def _match_char(char: str, token: Token) -> bool:
+    return token(char) if callable(token) else char == token
+
+
+def _tokens(part: str) -> Iterator[Token]:
+    at = 0
+    while at < len(part):
+        token, at = _token(part, at)
+        yield token
+
+
+def _token(part: str, at: int) -> tuple[Token, int]:
+    char = part[at]
+    if char == "*":
+        return None, at + 1
+    if char == "?":
+        return lambda _char: True, at + 1
+    if char == "\\" and at + 1 < len(part):
+        return part[at + 1], at + 2
+    close = _class_end(part, at) if char == "[" else -1
+    if close > 0:
+        return _class(part[at + 1 : close]), close + 1
+    return char, at + 1
+
+
+def _class_end(part: str, at: int) -> int:
+    """Where the class that opens at `at` closes; a `]` in the first place belongs to it. -1: never."""
+    first = at + 2 if part[at + 1 : at + 2] in ("!", "^") else at + 1
+    return part.find("]", first + 1)
+
+
+def _class(body: str) -> Token:
+    negated = body[:1] in ("!", "^")
+    chars = body[1:] if negated else body
+    singles, ranges, at = set(), [], 0
+    while at < len(chars):
+        if chars[at + 1 : at + 2] == "-" and at + 2 < len(chars):
+            ranges.append((chars[at], chars[at + 2]))
+            at += 3
+        else:
+            singles.add(chars[at])
+            at += 1
+
+    def holds(char: str) -> bool:
+        inside = char in singles or any(low <= char <= high for low, high in ranges)
+        return inside != negated
+
+    return holds
