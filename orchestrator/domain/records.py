@@ -318,6 +318,8 @@ class AttemptSummary:
     checks: tuple[Check, ...] = ()
     follows: str | None = None
     limits_json: str = "{}"
+    base_commit: str | None = None
+    allowed_paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Effects in order: record, then judge, then act."""

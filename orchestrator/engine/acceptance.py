@@ -1,0 +1,110 @@
+"""Accepted work becomes one commit on the run's head, without moving a ref before the graph says so (decision 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from orchestrator.domain.errors import GraphError
+from orchestrator.domain.finding import Finding
+from orchestrator.domain.records import Claim, Conclusion, Plan
+from orchestrator.engine.checkpass import CheckPass, run_checks
+from orchestrator.engine.parts import Parts
+from orchestrator.engine.start import Start
+from orchestrator.gates.checks import judge_checks, without_answer
+from orchestrator.gates.fingerprint import fingerprint
+
+_MOST_TRIES = 20  # each time another task was merged in between
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The commit that the run's head moves to, from `head_before`."""
+
+    commit: str
+    head_before: str
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """The conclusion that was written, or the findings that stood against the merge."""
+
+    conclusion: Conclusion
+    findings: tuple[Finding, ...] = ()
+
+
+def accept(
+    parts: Parts,
+    plan: Plan,
+    claim: Claim,
+    start: Start,
+    passed: CheckPass,
+    commands: tuple[str, ...],
+    conclusion_for: Callable[[Accepted | None], Conclusion],
+) -> Acceptance:
+    """Merge, check the merge where it differs from what was checked, conclude; again when the head moved meanwhile."""
+    for number in range(1, _MOST_TRIES + 1):
+        run = parts.reader.run(claim.run_id)
+        merge = parts.workspaces.merge(
+            head=run.head_commit,
+            base=start.base,
+            tree=passed.tree,
+            message=f"{claim.task.title}\n\n{plan.goal}",
+            trailers={
+                "Orchestrate-Run": claim.run_id,
+                "Orchestrate-Task": claim.task.id,
+                "Orchestrate-Attempt": claim.attempt_id,
+            },
+        )
+        if merge.commit is None:
+            return Acceptance(conclusion_for(None), tuple(map(_conflict, merge.conflicts or (merge.detail,))))
+        findings = _check_merge(parts, claim, merge.commit, passed, commands, number)
+        if findings:
+            return Acceptance(conclusion_for(None), findings)
+        conclusion = conclusion_for(Accepted(merge.commit, run.head_commit))
+        if parts.writer.conclude(claim, conclusion):
+            parts.workspaces.deliver(run.branch, merge.commit)
+            return Acceptance(conclusion)
+    raise GraphError(
+        f"The run's head moved {_MOST_TRIES} times while {claim.task.key} was merged.",
+        next_step="Run `orchestrate execute --resume`.",
+    )
+
+
+def _check_merge(
+    parts: Parts, claim: Claim, commit: str, passed: CheckPass, commands: tuple[str, ...], number: int
+) -> tuple[Finding, ...]:
+    """The verification again, over the merged tree, unless that is the very tree that was checked."""
+    if parts.workspaces.tree_of(commit) == passed.tree:
+        return ()
+    name = f"{claim.attempt_id}:merge{number}"
+    workspace = parts.workspaces.open(name, commit, head=commit)
+    try:
+        checks = run_checks(parts, claim, workspace, commands, name)
+    finally:
+        workspace.close()
+    return (*judge_checks(checks, workspace.shown_root), *(_unanswered(c.command) for c in without_answer(checks)))
+
+
+def _conflict(path: str) -> Finding:
+    return Finding(
+        code="merge_conflict",
+        severity="error",
+        message=f"Another task of this run changed {path} in a conflicting way.",
+        source="check",
+        locus=path,
+        required_fix=f"Make the change to {path} again, on top of what is there now.",
+        fingerprint=fingerprint("merge_conflict", path),
+    )
+
+
+def _unanswered(command: str) -> Finding:
+    return Finding(
+        code="check_unanswered",
+        severity="error",
+        message=f"`{command}` gave no answer over the merged tree.",
+        source="check",
+        locus=command,
+        required_fix=f"Make `{command}` end by itself with 0.",
+        fingerprint=fingerprint("check_unanswered", command),
+    )

@@ -1,0 +1,119 @@
+"""One check pass: all deterministic gates over one snapshot (glossary: check pass)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from orchestrator.domain.errors import ToolError
+from orchestrator.domain.finding import Finding
+from orchestrator.domain.ports import CommandResult, FileChange, Workspace
+from orchestrator.domain.progress import CheckFinished, ChecksStarted
+from orchestrator.domain.records import Check, Claim
+from orchestrator.engine.conversation import Subject
+from orchestrator.engine.parts import Parts
+from orchestrator.gates.checks import judge_checks, outcome, without_answer
+from orchestrator.gates.scope import judge_outputs, judge_scope, judge_size, nested_repository
+
+
+@dataclass(frozen=True, slots=True)
+class CheckPass:
+    """What the gates saw and said. `unanswered` are checks that gave no answer, twice."""
+
+    id: str
+    tree: str
+    changes: tuple[FileChange, ...] = ()
+    checks: tuple[Check, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    unanswered: tuple[Check, ...] = ()
+
+    @property
+    def blocking(self) -> bool:
+        """Whether QC need not be asked (decision 7)."""
+        return any(finding.blocking for finding in self.findings)
+
+
+def check_attempt(
+    parts: Parts,
+    claim: Claim,
+    workspace: Workspace,
+    *,
+    base_tree: str,
+    allowed_paths: tuple[str, ...],
+    commands: tuple[str, ...],
+    last_tree: str,
+) -> CheckPass:
+    """The gates over a finished attempt's workspace: scope, size, declared outputs, then the verification commands."""
+    pass_id = f"{claim.attempt_id}:pass1"
+    try:
+        tree = workspace.snapshot()
+    except ToolError as error:
+        return CheckPass(pass_id, last_tree, findings=(nested_repository(str(error)),))
+    changes = workspace.changes(base_tree, tree)
+    task = claim.task
+    findings = (
+        *judge_scope(changes, allowed_paths),
+        *judge_size(changes, task.max_changed_files, task.max_changed_lines),
+        *judge_outputs(task.files_written, _present(workspace, task.files_written)),
+    )
+    checks = run_checks(parts, claim, workspace, commands, pass_id)
+    return CheckPass(
+        pass_id, tree, changes, checks, (*findings, *judge_checks(checks, workspace.shown_root)), without_answer(checks)
+    )
+
+
+def run_checks(
+    parts: Parts, claim: Claim, workspace: Workspace, commands: tuple[str, ...], pass_id: str
+) -> tuple[Check, ...]:
+    """Run and record the verification commands one after the other; one without an answer is run once more (R4.16)."""
+    subject = Subject(claim.task.key, claim.number)
+    parts.listener(ChecksStarted(parts.clock.now(), subject.task, subject.attempt, commands))
+    checks = tuple(_run(parts, workspace, command, f"{pass_id}:check{n}", pass_id) for n, command in _numbered(commands))
+    for check in checks:
+        parts.listener(
+            CheckFinished(
+                parts.clock.now(), subject.task, subject.attempt, check.command, check.outcome, check.exit_code,
+                check.duration_ms,
+            )
+        )  # fmt: skip
+    parts.writer.record_checks(claim, checks)
+    return checks
+
+
+def _run(parts: Parts, workspace: Workspace, command: str, check_id: str, pass_id: str) -> Check:
+    def once() -> CommandResult:
+        return workspace.run(command, timeout_s=parts.settings.checks.timeout)
+
+    result = _again_without_answer(once)
+    return Check(
+        id=check_id,
+        command=command,
+        exit_code=result.exit_code,
+        outcome=outcome(result),
+        duration_ms=result.duration_ms,
+        output=result.output + (f"\n[{result.ended}: {result.detail}]" if result.ended != "exited" else ""),
+        started_at=result.started_at,
+        phase="verification",
+        pass_id=pass_id,
+    )
+
+
+def _again_without_answer(once: Callable[[], CommandResult]) -> CommandResult:
+    result = once()
+    return once() if outcome(result) == "infrastructure" else result
+
+
+def _present(workspace: Workspace, declared: tuple[str, ...]) -> frozenset[str]:
+    """Which of the declared paths exist, ignored ones too."""
+    present = set()
+    for path in declared:
+        try:
+            workspace.read(path)
+            present.add(path)
+        except ToolError:
+            continue
+    return frozenset(present)
+
+
+def _numbered(commands: tuple[str, ...]) -> list[tuple[int, str]]:
+    return list(enumerate(dict.fromkeys(commands), start=1))

@@ -1,0 +1,124 @@
+"""The control tools of a worker that do not end its attempt: report_progress, request_budget, request_scope.
+
+They are free of the budget, never cached, and recorded as Checkpoint and BudgetRequest (guards.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from orchestrator.domain.events import BudgetDecided, Event, ScopeDecided
+from orchestrator.domain.events import ProgressReported as Progress
+from orchestrator.domain.finding import Finding, findings_hash
+from orchestrator.domain.ports import Call, Clock, GrantRequest, ToolOutcome
+from orchestrator.domain.task import Task
+from orchestrator.domain.verdict import Verdict
+from orchestrator.engine.journal import Journal
+from orchestrator.engine.steps import brief, said
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The answer to a GrantRequest; `amount` is 0 and `paths` empty when it is refused."""
+
+    granted: bool
+    amount: int
+    paths: tuple[str, ...]
+    reason: str
+    decided_by: str
+
+
+Arbiter = Callable[[GrantRequest], Grant]
+
+
+class WorkerControls:
+    """One attempt's control tools. At most one grant of each kind, calls at most half the original budget (R3.4)."""
+
+    def __init__(self, task: Task, findings: tuple[Finding, ...], arbiter: Arbiter, clock: Clock) -> None:
+        self.granted_paths: tuple[str, ...] = ()
+        self._task = task
+        self._findings_hash = findings_hash(findings)
+        self._arbiter = arbiter
+        self._clock = clock
+        self._granted: set[str] = set()
+
+    def apply(self, call: Call, seq: int, journal: Journal, tree: str) -> tuple[ToolOutcome, tuple[Verdict, ...]]:
+        """Record what the worker says or asks, and answer it. Verdicts are the Panel's over that record."""
+        if call.tool == "report_progress":
+            return self._report(call, seq, journal, tree)
+        kind = "calls" if call.tool == "request_budget" else "scope"
+        request = self._request(kind, call, journal)
+        grant = self._decide(request)
+        if grant.granted:
+            self._granted.add(kind)
+            self.granted_paths += grant.paths
+        verdicts = journal.judge(self._decided(request, grant, seq, journal))
+        return said(_answer(request, grant), ok=True), verdicts
+
+    def _report(self, call: Call, seq: int, journal: Journal, tree: str) -> tuple[ToolOutcome, tuple[Verdict, ...]]:
+        event = Progress(
+            seq=journal.next_seq(),
+            at=self._clock.now(),
+            call_seq=seq,
+            at_tool_call=journal.panel.calls_executed,
+            description=str(call.arguments["description"]),
+            tree_after=tree,
+            findings_hash=self._findings_hash,
+        )
+        return said("Noted."), journal.judge(event)
+
+    def _request(self, kind: str, call: Call, journal: Journal) -> GrantRequest:
+        panel = journal.panel
+        return GrantRequest(
+            kind="calls" if kind == "calls" else "scope",
+            task=self._task,
+            justification=str(call.arguments.get("justification", "")),
+            additional=int(call.arguments.get("additional", 0)),
+            paths=tuple(call.arguments.get("paths", ())),
+            calls_used=panel.calls_executed,
+            budget=panel.budget,
+            files_changed=(),
+            recent_calls=(brief(call),),
+            most=max(self._task.tool_call_budget // 2, 1),
+        )
+
+    def _decide(self, request: GrantRequest) -> Grant:
+        if request.kind in self._granted:
+            return Grant(False, 0, (), "Only one grant of each kind an attempt.", "rule")
+        answer = self._arbiter(request)
+        amount = min(answer.amount, request.most, request.additional)
+        return Grant(
+            answer.granted, amount, answer.paths, answer.reason, answer.decided_by
+        )
+
+    def _decided(self, request: GrantRequest, grant: Grant, seq: int, journal: Journal) -> Event:
+        if request.kind == "calls":
+            return BudgetDecided(
+                seq=journal.next_seq(),
+                at=self._clock.now(),
+                call_seq=seq,
+                additional=request.additional,
+                justification=request.justification,
+                granted=grant.granted,
+                granted_calls=grant.amount,
+                decided_by=grant.decided_by,
+                reason=grant.reason,
+            )
+        return ScopeDecided(
+            seq=journal.next_seq(),
+            at=self._clock.now(),
+            call_seq=seq,
+            paths=grant.paths if grant.granted else request.paths,
+            justification=request.justification,
+            granted=grant.granted,
+            decided_by=grant.decided_by,
+            reason=grant.reason,
+        )
+
+
+def _answer(request: GrantRequest, grant: Grant) -> str:
+    if not grant.granted:
+        return f"Refused: {grant.reason}"
+    what = f"{grant.amount} more tool calls" if request.kind == "calls" else f"you may change {', '.join(grant.paths)}"
+    return f"Granted: {what}. {grant.reason}"

@@ -1,0 +1,339 @@
+"""The choke point: the one loop in which a model is asked and a tool is called, for workers, reviews and planning alike.
+
+Before every model call and every tool call the Panel is asked, and here alone a Stop ends the conversation, so that no
+role can ignore it (guards.md). Order of effects: architecture.md, decision 3.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from orchestrator.domain.errors import ContextLengthError, ModelError, ToolError
+from orchestrator.domain.events import (
+    CallStatus,
+    Compacted,
+    FileWrite,
+    ReplyReceived,
+    RequestedCall,
+    ToolFinished,
+    ToolRequested,
+    TurnRequested,
+)
+from orchestrator.domain.ports import Call, Clock, Reply, Request, Session, ToolOutcome, Workspace
+from orchestrator.domain.progress import CallFinished, CallStarted, GuardSpoke, Listener, TurnStarted
+from orchestrator.domain.verdict import Refuse, Stop, Verdict, Warn
+from orchestrator.engine.journal import Journal, strictest_stop
+from orchestrator.engine.purse import Purse
+from orchestrator.engine.steps import brief, failed_reply, said, served
+from orchestrator.engine.totals import Totals
+from orchestrator.guards.duplicates import Duplicates
+
+_MOST_SHRINKS = 4  # 80, 60, 40, 20 % of the original (R1.13)
+_NO_ACTION = "You replied without a tool call. Text alone changes nothing: call a tool; only {finish} ends the work."
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a conversation ended. `reason` is `submitted` with the control tool that ended it and its arguments, or a
+    stop code; `error` is the model's when that was the cause."""
+
+    reason: str
+    detail: str
+    tool: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    stop: Stop | None = None
+    error: ModelError | None = None
+
+
+class Controls(Protocol):
+    """The effects of control tools that do not end the conversation."""
+
+    def apply(self, call: Call, seq: int, journal: Journal, tree: str) -> tuple[ToolOutcome, tuple[Verdict, ...]]:
+        """Record what the control tool says, and answer it with what the Panel says to that record."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whose conversation it is, for those who watch."""
+
+    task: str
+    attempt: int
+
+
+class Conversation:
+    """One session driven to its end. `ending_tools` are the control tools that end it."""
+
+    def __init__(
+        self,
+        *,
+        session: Session,
+        journal: Journal,
+        workspace: Workspace,
+        purse: Purse,
+        controls: Controls | None,
+        ending_tools: frozenset[str],
+        subject: Subject,
+        clock: Clock,
+        listener: Listener,
+        cancelled: threading.Event,
+        tree: str = "",
+    ) -> None:
+        self._session = session
+        self._journal = journal
+        self._workspace = workspace
+        self._purse = purse
+        self._controls = controls
+        self._ending_tools = ending_tools
+        self._subject = subject
+        self._clock = clock
+        self._listener = listener
+        self._cancelled = cancelled
+        self._duplicates = Duplicates.begin(journal.panel.limits)
+        self._results: dict[int, str] = {}
+        self._warnings: list[str] = []
+        self._ending: Ending | None = None
+        self._turn_seq = 0
+        self.totals = Totals()
+        self.tree = tree
+
+    def run(self) -> Ending:
+        """Turn after turn until something ends it. Raises GraphError kinds; everything else is an Ending."""
+        while self._ending is None:
+            self._turn()
+        self._journal.flush()
+        return self._ending
+
+    # -- one turn -------------------------------------------------------------------------------------------------
+
+    def _turn(self) -> None:
+        if self._cancelled.is_set():
+            self._ending = Ending("interrupted", "Interrupted by the user.")
+            return
+        asked = self._ask()
+        if asked is None:
+            return
+        reply, calls = asked
+        if not calls:
+            self._session.remind(self._with_warnings(_NO_ACTION.format(finish=" or ".join(sorted(self._ending_tools)))))
+        for call, requested in zip(reply.calls, calls, strict=True):
+            if self._ending is not None or self._cancelled.is_set():
+                return
+            self._call(call, requested)
+
+    def _ask(self) -> tuple[Reply, tuple[RequestedCall, ...]] | None:
+        """One model call; after a context-length error the same again over a smaller window."""
+        for shrink in range(_MOST_SHRINKS + 1):
+            request = self._session.compose(
+                self._notices(), withhold_tools=self._journal.panel.withholds_tools, shrink=shrink
+            )
+            turn = self._requested(request)
+            if turn is None:
+                return None
+            try:
+                reply = self._session.send(request)
+            except ContextLengthError as error:
+                self._settle_failed(turn, error)
+                if self._ending is not None or shrink == _MOST_SHRINKS:
+                    self._ending = self._ending or Ending("model_error", str(error), error=error)
+                    return None
+            except ModelError as error:
+                self._settle_failed(turn, error)
+                self._ending = self._ending or Ending("model_error", str(error), error=error)
+                return None
+            else:
+                return self._replied(turn, reply)
+        return None
+
+    def _requested(self, request: Request) -> TurnRequested | None:
+        """Record and judge the turn, reserve what it may cost; None when that ended the conversation."""
+        at = self._clock.now()
+        if request.compacted:
+            self._heed(self._journal.judge(Compacted(at=at, window_tokens=request.window_tokens)))
+        turn = TurnRequested(
+            seq=self._journal.next_seq(),
+            at=at,
+            model=request.model,
+            reserved_tokens=request.reserved_tokens,
+            reserved_usd=request.reserved_usd,
+            window_messages=request.window_messages,
+            window_tokens=request.window_tokens,
+            compacted=request.compacted,
+            tools_withheld=request.tools_withheld,
+        )
+        self._turn_seq = turn.seq
+        self._heed(self._journal.judge(turn))
+        if self._ending is None:
+            self._end_by(self._purse.reserve(turn))
+        self._journal.flush()
+        if self._ending is not None:
+            return None
+        panel = self._journal.panel
+        self._listener(
+            TurnStarted(
+                at, self._subject.task, self._subject.attempt, turn.seq, panel.calls_executed, panel.budget,
+                self.totals.tokens, self.totals.cost_usd,
+            )
+        )  # fmt: skip
+        return turn
+
+    def _replied(self, turn: TurnRequested, reply: Reply) -> tuple[Reply, tuple[RequestedCall, ...]]:
+        calls = tuple(call.requested(self._journal.next_seq()) for call in reply.calls)
+        event = ReplyReceived(
+            seq=turn.seq,
+            at=self._clock.now(),
+            text=reply.text,
+            calls=calls,
+            prompt_tokens=reply.prompt_tokens,
+            cached_tokens=reply.cached_tokens,
+            completion_tokens=reply.completion_tokens,
+            cost_usd=reply.cost_usd,
+            latency_ms=reply.latency_ms,
+            wait_ms=reply.wait_ms,
+            retries=reply.retries,
+            finish_reason=reply.finish_reason,
+            model=reply.model,
+            estimated=reply.estimated,
+        )
+        self._settle(turn, event)
+        return reply, calls
+
+    def _settle(self, turn: TurnRequested, event: ReplyReceived) -> None:
+        self._purse.settle(turn, event)
+        self.totals = self.totals.add_reply(event)
+        self._duplicates = self._duplicates.observe(event)
+        self._heed(self._journal.judge(event))
+
+    def _settle_failed(self, turn: TurnRequested, error: ModelError) -> None:
+        self._settle(turn, failed_reply(turn, error, self._clock.now()))
+        self._journal.flush()
+
+    # -- one call -------------------------------------------------------------------------------------------------
+
+    def _call(self, call: Call, requested: RequestedCall) -> None:
+        earlier = None if call.control or call.defect else self._duplicates.earlier(requested)
+        event = ToolRequested(
+            seq=requested.seq,
+            at=self._clock.now(),
+            turn_seq=self._turn_seq,
+            call=requested,
+            duplicate_of=earlier,
+        )
+        verdicts = self._journal.judge(event)
+        self._heed(verdicts)
+        refusal = next((v for v in verdicts if isinstance(v, Refuse)), None) or self._duplicates.refusal(requested)
+        self._duplicates = self._duplicates.observe(event)
+        if self._ending is not None:
+            self._finish(call, requested, said(self._ending.detail), "refused")
+            return
+        outcome, status = self._outcome(call, requested, earlier, refusal)
+        self._finish(call, requested, outcome, status)
+
+    def _outcome(
+        self, call: Call, requested: RequestedCall, earlier: int | None, refusal: Refuse | None
+    ) -> tuple[ToolOutcome, CallStatus]:
+        """What answers the call: a refusal, its defect, an earlier result, a control tool's effect, or its tool."""
+        if refusal is not None:
+            return said(refusal.message), "refused"
+        if call.defect is not None:
+            return said(call.defect, ok=False, kind="malformed"), "error"
+        if earlier is not None and earlier in self._results:
+            return served(self._results[earlier], earlier), "duplicate"
+        if call.tool in self._ending_tools:
+            self._ending = Ending("submitted", "", tool=call.tool, arguments=call.arguments)
+            return said("Received."), "ok"
+        if call.control and self._controls is not None:
+            outcome, verdicts = self._controls.apply(call, requested.seq, self._journal, self.tree)
+            self._heed(verdicts)
+            return outcome, "ok" if outcome.ok else "error"
+        return self._execute(call)
+
+    def _execute(self, call: Call) -> tuple[ToolOutcome, CallStatus]:
+        self._journal.flush()
+        panel = self._journal.panel
+        self._listener(
+            CallStarted(
+                self._clock.now(), self._subject.task, self._subject.attempt, call.tool, brief(call),
+                panel.calls_executed, panel.budget,
+            )
+        )  # fmt: skip
+        outcome = self._session.execute(call)
+        return outcome, "ok" if outcome.ok else "error"
+
+    def _finish(self, call: Call, requested: RequestedCall, outcome: ToolOutcome, status: CallStatus) -> None:
+        tree, writes, notice = self._look(call, outcome, status)
+        event = ToolFinished(
+            seq=requested.seq,
+            at=self._clock.now(),
+            call=requested,
+            status=status,
+            result=outcome.text,
+            outcome_hash=outcome.outcome_hash,
+            duration_ms=outcome.duration_ms,
+            error_kind=outcome.error_kind,
+            error_hash=outcome.error_hash,
+            tree_after=tree,
+            writes=writes,
+        )
+        if status in ("ok", "error"):
+            self._results[requested.seq] = outcome.text
+        self.totals = self.totals.add_call(event)
+        self._duplicates = self._duplicates.observe(event)
+        self._heed(self._journal.judge(event))
+        self._session.answer(call, self._with_warnings(outcome.text + notice))
+        panel = self._journal.panel
+        self._listener(
+            CallFinished(
+                event.at, self._subject.task, self._subject.attempt, call.tool, status, outcome.duration_ms,
+                panel.calls_executed, panel.budget, self.totals.tokens, self.totals.cost_usd, brief(call),
+            )
+        )  # fmt: skip
+
+    def _look(self, call: Call, outcome: ToolOutcome, status: CallStatus) -> tuple[str | None, tuple[FileWrite, ...], str]:
+        """The tree after a mutating call and what it wrote; a workspace that cannot be seen is told to the worker."""
+        if not call.mutating or status not in ("ok", "error"):
+            return None, (), ""
+        try:
+            tree = self._workspace.snapshot(outcome.touched)
+        except ToolError as error:
+            return None, (), f"\n[{error}]"
+        changes = self._workspace.changes(self.tree, tree) if tree != self.tree else ()
+        self.tree = tree
+        return tree, tuple(FileWrite(c.path, c.added, c.removed, c.blob, c.substantive) for c in changes), ""
+
+    # -- verdicts -------------------------------------------------------------------------------------------------
+
+    def _heed(self, verdicts: tuple[Verdict, ...]) -> None:
+        self._warnings.extend(v.message for v in verdicts if isinstance(v, Warn))
+        self._end_by(strictest_stop(verdicts))
+        for verdict in verdicts:
+            if isinstance(verdict, Warn | Refuse | Stop):
+                self._speak(verdict)
+
+    def _speak(self, verdict: Warn | Refuse | Stop) -> None:
+        kind = {Warn: "warn", Refuse: "refuse", Stop: "stop"}[type(verdict)]
+        self._listener(
+            GuardSpoke(
+                self._clock.now(), self._subject.task, self._subject.attempt, verdict.guard, kind,  # type: ignore[arg-type]
+                verdict.code, verdict.message, verdict.observed, verdict.limit,
+            )
+        )  # fmt: skip
+
+    def _end_by(self, stop: Stop | None) -> None:
+        if stop is not None and self._ending is None:
+            self._ending = Ending(stop.code, stop.message, stop=stop)
+
+    def _with_warnings(self, text: str) -> str:
+        """A warning reaches the model once, with the next thing that it is told."""
+        told = "".join(f"\n[warning: {message}]" for message in self._warnings)
+        self._warnings.clear()
+        return text + told
+
+    def _notices(self) -> list[str]:
+        panel = self._journal.panel
+        left = max(panel.budget - panel.calls_executed, 0)
+        return [f"Tool calls used: {panel.calls_executed} of {panel.budget}; {left} left."]
+

@@ -1,0 +1,58 @@
+"""request_budget and request_scope, decided by the PM role in one bounded call with the attempt's facts (R3.4)."""
+
+from __future__ import annotations
+
+from orchestrator.domain.ports import GrantRequest, Workspace
+from orchestrator.domain.records import Owner, PlanningRound
+from orchestrator.engine.controls import Arbiter, Grant
+from orchestrator.engine.conversation import Subject
+from orchestrator.engine.dialogue import converse
+from orchestrator.engine.parts import Parts
+from orchestrator.engine.purse import Purse
+
+
+def pm_decides(parts: Parts, attempt_id: str, workspace: Workspace, purse: Purse, subject: Subject) -> Arbiter:
+    """An Arbiter that asks the PM; a PM that cannot be asked or answers badly refuses."""
+
+    def decide(request: GrantRequest) -> Grant:
+        round_id = f"{attempt_id}:{request.kind}"
+        opened = PlanningRound(
+            id=round_id, plan_id=request.task.plan_id, number=0, purpose="budget" if request.kind == "calls" else "scope"
+        )
+        parts.writer.store_round(opened)
+        session = parts.planner.decide(request)
+        ending, totals, duration_ms = converse(
+            parts,
+            role="planner",
+            session=session,
+            owner=Owner("PlanningRound", round_id),
+            workspace=workspace,
+            purse=purse,
+            subject=subject,
+            budget=1,
+        )
+        parts.writer.store_round(
+            PlanningRound(
+                id=round_id,
+                plan_id=opened.plan_id,
+                number=0,
+                purpose=opened.purpose,
+                prompt_tokens=totals.prompt_tokens,
+                cached_tokens=totals.cached_tokens,
+                completion_tokens=totals.completion_tokens,
+                cost_usd=totals.cost_usd,
+                duration_ms=duration_ms,
+            )
+        )
+        if ending.reason != "submitted":
+            return Grant(False, 0, (), f"The PM gave no decision ({ending.reason}).", session.model)
+        answer = ending.arguments
+        return Grant(
+            granted=bool(answer.get("granted")),
+            amount=int(answer.get("amount") or 0),
+            paths=tuple(answer.get("paths") or ()),
+            reason=str(answer.get("reason") or ""),
+            decided_by=session.model,
+        )
+
+    return decide

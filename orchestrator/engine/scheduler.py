@@ -1,0 +1,201 @@
+"""Runs a plan: independent tasks in parallel threads, each claimed from the graph, until nothing is left to claim.
+
+Any number of processes may run the same plan; the graph alone decides who has which task. The DAG is respected by the
+claim itself: a task becomes claimable in the transaction that completes its last dependency.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.domain.errors import GraphError, OrchestrateError
+from orchestrator.domain.lifecycle import TASK_ENDED, RunStatus
+from orchestrator.domain.progress import RunEnded, TaskEnded, Waiting
+from orchestrator.domain.records import Claim, ClaimRequest, Plan, Run, TaskState
+from orchestrator.engine.attempt import Attempt, Outcome
+from orchestrator.engine.leases import Life, dead_owners
+from orchestrator.engine.parts import Parts
+from orchestrator.engine.purse import Purse
+
+_POLL_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """How a run ended for this process; `error` is what halted it (None: it went to its end)."""
+
+    run: Run
+    status: RunStatus
+    tasks: tuple[TaskState, ...]
+    error: OrchestrateError | None = None
+    interrupted: bool = False
+
+
+class Scheduler:
+    """One process's share in one run."""
+
+    def __init__(
+        self, parts: Parts, plan: Plan, run: Run, purse: Purse, *, home: Path, keys: tuple[str, ...] | None
+    ) -> None:
+        self._parts = parts
+        self._plan = plan
+        self._run = run
+        self._purse = purse
+        self._keys = keys
+        self._owners = home / "owners"
+        self._halt: OrchestrateError | None = None
+        self._defect: BaseException | None = None
+        self._interrupted = threading.Event()
+        self._busy = 0
+        self._changed = threading.Condition()
+
+    def interrupt(self) -> None:
+        """The user asks to stop: calls under way finish, attempts are released, the run can be resumed."""
+        self._interrupted.set()
+        self._parts.cancelled.set()
+
+    def execute(self, parallelism: int) -> RunOutcome:
+        """Work until nothing is left, the run is halted, or interrupt() is called. Raises what is a defect of ours."""
+        owner = self._parts.ids.new("w")
+        with Life(owner, self._owners, self._parts.writer, self._parts.clock, self._parts.settings.run.lease_s) as life:
+            self._close_orphans()
+            self._parts.workspaces.deliver(self._run.branch, self._parts.reader.run(self._run.id).head_commit)
+            threads = [
+                threading.Thread(target=self._guarded, args=(life,), name=f"task-{n}", daemon=True)
+                for n in range(parallelism)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                while thread.is_alive():
+                    thread.join(0.1)  # short, so that a signal is handled in between
+        if self._defect is not None:
+            raise self._defect
+        return self._finish()
+
+    # -- one thread ------------------------------------------------------------------------------------------------
+
+    def _guarded(self, life: Life) -> None:
+        try:
+            self._work(life)
+        except OrchestrateError as error:
+            self._stop_all(error)
+        except BaseException as defect:  # a thread must not die unseen: execute() raises it
+            self._defect = self._defect or defect
+            self._stop_all(None)
+
+    def _work(self, life: Life) -> None:
+        while not self._parts.cancelled.is_set():
+            claim = self._claim(life)
+            if claim is None:
+                if self._nothing_left():
+                    return
+                self._wait()
+                continue
+            try:
+                outcome = Attempt(self._parts, self._plan, claim, self._purse).execute()
+            finally:
+                self._released()
+            self._report(claim, outcome)
+            if outcome.halt is not None:
+                self._stop_all(outcome.halt)
+
+    def _claim(self, life: Life) -> Claim | None:
+        with self._changed:
+            self._busy += 1  # before the claim, so that no other thread takes the run for finished meanwhile
+        claim = None
+        try:
+            now = self._parts.clock.now()
+            claim = self._parts.writer.claim(
+                ClaimRequest(
+                    run_id=self._run.id,
+                    plan_id=self._plan.id,
+                    owner=life.owner,
+                    at=now,
+                    lease_until=now + life.lease,
+                    limits_json="{}",
+                    keys=self._keys,
+                )
+            )
+        finally:
+            if claim is None:
+                self._released()
+        return claim
+
+    def _released(self) -> None:
+        with self._changed:
+            self._busy -= 1
+            self._changed.notify_all()
+
+    def _wait(self) -> None:
+        with self._changed:
+            self._changed.wait(_POLL_S)
+
+    def _nothing_left(self) -> bool:
+        """Whether no task of ours can still become claimable: nobody works on one, here or elsewhere."""
+        with self._changed:
+            if self._busy:
+                return False
+        self._close_orphans()
+        states = [s for s in self._parts.reader.tasks(self._plan.id) if self._keys is None or s.task.key in self._keys]
+        if any(state.status in ("running", "awaiting_qc") for state in states):
+            return False
+        completed = {s.task.key for s in states if s.status == "completed"}
+        return not any(s.status == "pending" and completed.issuperset(s.task.depends_on) for s in states)
+
+    def _stop_all(self, error: OrchestrateError | None) -> None:
+        self._halt = self._halt or error
+        self._parts.cancelled.set()
+
+    def _close_orphans(self) -> None:
+        dead = dead_owners(self._parts.reader.owners(self._run.id), self._owners)
+        now = self._parts.clock.now()
+        for orphan in self._parts.writer.orphans(self._run.id, now, dead):
+            if self._parts.writer.close_interrupted(orphan, now):
+                message = f"{orphan.task_key}: the process of its last attempt is gone; the work goes on in a new attempt"
+                self._parts.listener(Waiting(now, message))
+
+    def _report(self, claim: Claim, outcome: Outcome) -> None:
+        conclusion = outcome.conclusion
+        if conclusion is None or conclusion.task_status not in TASK_ENDED:
+            return
+        self._parts.listener(
+            TaskEnded(
+                self._parts.clock.now(),
+                claim.task.key,
+                conclusion.task_status,
+                conclusion.task_stop_reason or "",
+                claim.number,
+            )
+        )
+
+    # -- the end ---------------------------------------------------------------------------------------------------
+
+    def _finish(self) -> RunOutcome:
+        if isinstance(self._halt, GraphError):
+            raise self._halt
+        tasks = self._parts.reader.tasks(self._plan.id)
+        status = self._status(tasks)
+        now = self._parts.clock.now()
+        self._parts.writer.finish_run(self._run.id, status, now)
+        spend = self._parts.reader.spend(run_id=self._run.id)
+        duration_ms = (now - self._run.started_at).total_seconds() * 1000
+        self._parts.listener(
+            RunEnded(
+                now, self._run.id, status, self._run.branch, spend.prompt_tokens + spend.completion_tokens, spend.usd,
+                duration_ms,
+            )
+        )  # fmt: skip
+        return RunOutcome(self._run, status, tasks, self._halt, self._interrupted.is_set())
+
+    def _status(self, tasks: tuple[TaskState, ...]) -> RunStatus:
+        statuses = {state.status for state in tasks}
+        if statuses <= {"completed", "split"}:
+            return "completed"
+        if self._parts.cancelled.is_set() or statuses & {"pending", "running", "awaiting_qc"}:
+            return "interrupted"
+        return "failed"
+
+

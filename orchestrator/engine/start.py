@@ -1,0 +1,93 @@
+"""Where an attempt starts: on which commit, with which content, told what, and with which budget already spent.
+
+After a rejection from the rejected tree, after a stop by a bound or giving up from the run's head (glossary: Attempt);
+after an interruption where it was cut off, its events folded again, so that no crash refills a budget (decision 4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from orchestrator.domain.events import Event, ScopeDecided
+from orchestrator.domain.ports import Workspaces
+from orchestrator.domain.records import AttemptSummary, Claim
+from orchestrator.engine.parts import Parts
+from orchestrator.gates.decision import continues
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """`base` is the commit under the work, `tree` the content to begin with. `previous` is the ended attempt whose
+    findings are told, `inherited` the events of those that were cut off since, `finished` the one of them whose worker
+    had already submitted: its gates are still to be passed."""
+
+    base: str
+    base_tree: str
+    tree: str
+    stage: int
+    allowed_paths: tuple[str, ...]
+    previous: AttemptSummary | None = None
+    inherited: tuple[Event, ...] = ()
+    last_event_at: datetime | None = None
+    finished: AttemptSummary | None = None
+    earlier: tuple[AttemptSummary, ...] = ()
+
+
+def find_start(parts: Parts, claim: Claim, head: str) -> Start:
+    """Read what became of the task's earlier attempts in this run and decide where this one begins."""
+    earlier = tuple(
+        a for a in parts.reader.history(claim.task.id) if a.run_id == claim.run_id and a.id != claim.attempt_id
+    )
+    cut_off = _trailing_cut_off(earlier)
+    before = earlier[: len(earlier) - len(cut_off)]
+    previous = before[-1] if before else None
+    inherited = tuple(event for attempt in cut_off for event in parts.reader.events(attempt.id))
+    source = cut_off[-1] if cut_off else previous
+    base, tree = _ground(parts.workspaces, source, head)
+    last = cut_off[-1] if cut_off else None
+    return Start(
+        base=base,
+        base_tree=parts.workspaces.tree_of(base),
+        tree=tree,
+        stage=2 if previous is not None and previous.status == "stopped" else 1,
+        allowed_paths=_allowed(parts, claim, source, inherited),
+        previous=previous,
+        inherited=inherited,
+        last_event_at=last.last_event_at if last else None,
+        finished=last if last is not None and last.worker_output and last.tree_after else None,
+        earlier=earlier,
+    )
+
+
+def _trailing_cut_off(earlier: tuple[AttemptSummary, ...]) -> tuple[AttemptSummary, ...]:
+    cut = len(earlier)
+    while cut and continues(earlier[cut - 1]):
+        cut -= 1
+    return earlier[cut:]
+
+
+def _ground(workspaces: Workspaces, source: AttemptSummary | None, head: str) -> tuple[str, str]:
+    """The base commit and the tree. Kept work is carried forward onto a head that has moved on, where that merges."""
+    keeps = source is not None and (source.status == "rejected" or continues(source))
+    if source is None or not keeps or source.tree_after is None or source.base_commit is None:
+        return head, workspaces.tree_of(head)
+    if source.base_commit == head:
+        return head, source.tree_after
+    merge = workspaces.merge(
+        head=head, base=source.base_commit, tree=source.tree_after, message="Carried forward", trailers={}
+    )
+    if merge.commit is None:  # the next worker does it again on the new head, with the findings of this one
+        return head, workspaces.tree_of(head)
+    return head, workspaces.tree_of(merge.commit)
+
+
+def _allowed(
+    parts: Parts, claim: Claim, source: AttemptSummary | None, inherited: tuple[Event, ...]
+) -> tuple[str, ...]:
+    """The task's allowed paths and what earlier attempts were granted beside them."""
+    if source is None:
+        return claim.task.allowed_paths
+    events = inherited or parts.reader.events(source.id)
+    granted = [path for event in events if isinstance(event, ScopeDecided) and event.granted for path in event.paths]
+    return tuple(dict.fromkeys((*claim.task.allowed_paths, *source.allowed_paths, *granted)))

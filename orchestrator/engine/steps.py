@@ -1,0 +1,59 @@
+"""Small values of the conversation: outcomes that no tool produced, and what a watcher is shown of a call."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from orchestrator.domain.errors import ModelError
+from orchestrator.domain.events import ErrorKind, ReplyReceived, TurnRequested
+from orchestrator.domain.normalise import outcome_hash
+from orchestrator.domain.ports import Call, ToolOutcome
+
+_BRIEF_CHARS = 80
+
+
+def said(text: str, *, ok: bool = True, kind: ErrorKind = "none") -> ToolOutcome:
+    """What the engine itself answers to a call."""
+    hashed = outcome_hash(text)
+    return ToolOutcome(
+        ok=ok, text=text, outcome_hash=hashed, duration_ms=0.0, error_kind=kind, error_hash="" if ok else hashed
+    )
+
+
+def served(text: str, earlier: int) -> ToolOutcome:
+    """An earlier result served again, marked as such (R1.1, R1.3)."""
+    notice = f"\n[same call as number {earlier}: it was not executed again, this is that call's result]"
+    return ToolOutcome(ok=True, text=text + notice, outcome_hash=outcome_hash(text), duration_ms=0.0)
+
+
+def failed_reply(turn: TurnRequested, error: ModelError, at: datetime) -> ReplyReceived:
+    """A turn that got no reply: settled with no tokens, its error as the text."""
+    return ReplyReceived(
+        seq=turn.seq,
+        at=at,
+        text=str(error),
+        calls=(),
+        prompt_tokens=0,
+        cached_tokens=0,
+        completion_tokens=0,
+        cost_usd=0.0,
+        latency_ms=(at - turn.at).total_seconds() * 1000,
+        wait_ms=0.0,
+        retries=0,
+        finish_reason="error",
+        model=turn.model,
+        failed=True,
+    )
+
+
+def brief(call: Call) -> str:
+    """A call's arguments in one short line: the path, the command or the pattern, else the first value."""
+    for name in ("path", "command", "pattern", "description", "summary", "reason", "justification"):
+        if name in call.arguments:
+            return _one_line(call.arguments[name])
+    return _one_line(next(iter(call.arguments.values()), ""))
+
+
+def _one_line(value: object) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= _BRIEF_CHARS else text[: _BRIEF_CHARS - 1] + "…"

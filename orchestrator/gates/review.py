@@ -1,0 +1,132 @@
+"""Rules over QC's answer: what it must hold to count, and when a claimed pass is none (R2.2, R2.5, R2.10)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from orchestrator.domain.finding import Finding, Severity
+from orchestrator.domain.records import Criterion
+from orchestrator.gates.fingerprint import fingerprint
+
+Strictness = Literal["strict", "normal", "lenient"]
+_MOST_ERRORS: Mapping[Strictness, int] = {"strict": 0, "normal": 0, "lenient": 2}
+_MOST_WARNINGS: Mapping[Strictness, int] = {"strict": 0, "normal": 3, "lenient": 10}
+_SEVERITIES: Mapping[str, Severity] = {
+    "critical": "critical",
+    "error": "error",
+    "warning": "warning",
+    "info": "info",
+}
+_GROUPS: Mapping[str, Literal["security", "functionality", "code_quality", "other"]] = {
+    "security": "security",
+    "functionality": "functionality",
+    "code_quality": "code_quality",
+}
+
+
+class ReviewInvalidError(ValueError):
+    """The answer is no review: QC failed, not the worker (R2.6)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The review as the rules see it: `passed` may differ from what the model claimed."""
+
+    passed: bool
+    score: int
+    feedback: str
+    criteria: tuple[Criterion, ...]
+    findings: tuple[Finding, ...]
+
+
+def judge_review(answer: Mapping[str, Any], strictness: Strictness, threshold: int) -> Judgement:
+    """The rules' verdict over submit_review's arguments. Raises ReviewInvalidError for an answer that decides nothing."""
+    score, claimed = _score(answer), answer.get("passed")
+    if not isinstance(claimed, bool):
+        raise ReviewInvalidError(f"passed must be true or false, not {claimed!r}")
+    feedback = str(answer.get("feedback") or "").strip()
+    criteria = tuple(_criteria(answer.get("criteria") or []))
+    findings = tuple(_findings(answer.get("findings") or []))
+    held = _held_against(claimed, score, threshold, criteria, findings, feedback, strictness)
+    return Judgement(not held and claimed, score, feedback, criteria, (*findings, *held))
+
+
+def _score(answer: Mapping[str, Any]) -> int:
+    score = answer.get("score")
+    if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 100:
+        raise ReviewInvalidError(f"score must be a number from 0 to 100, not {score!r}")
+    return round(score)
+
+
+def _held_against(
+    claimed: bool,
+    score: int,
+    threshold: int,
+    criteria: Sequence[Criterion],
+    findings: Sequence[Finding],
+    feedback: str,
+    strictness: Strictness,
+) -> tuple[Finding, ...]:
+    """What turns a claimed pass into a fail, or what a fail without findings must at least say."""
+    failed = tuple(_failed_criterion(c) for c in criteria if c.passed is False)
+    if claimed and score < threshold:
+        return (*failed, _finding("score_below_threshold", f"Score {score}, needed {threshold}. {feedback}", "score"))
+    if failed or _too_many(findings, strictness):
+        return failed or (_finding("review_findings", _too_many(findings, strictness), "findings"),)
+    if claimed or any(f.blocking for f in findings):
+        return ()
+    if not feedback:
+        raise ReviewInvalidError("a fail must say why: findings, failed criteria or feedback")
+    return (_finding("review_failed", feedback, "feedback"),)
+
+
+def _too_many(findings: Sequence[Finding], strictness: Strictness) -> str:
+    count = Counter(finding.severity for finding in findings)
+    if count["critical"] or count["error"] > _MOST_ERRORS[strictness]:
+        return f"{count['critical']} critical and {count['error']} errors in a {strictness} review."
+    if count["warning"] > _MOST_WARNINGS[strictness]:
+        return f"{count['warning']} warnings, a {strictness} review allows {_MOST_WARNINGS[strictness]}."
+    return ""
+
+
+def _criteria(raw: Sequence[Mapping[str, Any]]) -> Iterator[Criterion]:
+    for entry in raw:
+        passed = entry.get("passed")
+        yield Criterion(
+            group=_GROUPS.get(str(entry.get("group")), "other"),
+            text=str(entry.get("text") or ""),
+            passed=passed if isinstance(passed, bool) else None,
+            evidence=str(entry.get("evidence") or ""),
+        )
+
+
+def _findings(raw: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    for entry in raw:
+        severity = _SEVERITIES.get(str(entry.get("severity")).lower(), "error")
+        yield _finding(
+            str(entry.get("code") or "review"),
+            str(entry.get("message") or ""),
+            str(entry.get("locus") or ""),
+            severity=severity,
+            required_fix=str(entry.get("required_fix") or ""),
+        )
+
+
+def _failed_criterion(criterion: Criterion) -> Finding:
+    message = f"Criterion not met: {criterion.text}. {criterion.evidence}".strip()
+    return _finding("criterion_failed", message, criterion.text, required_fix=f"Meet: {criterion.text}")
+
+
+def _finding(code: str, message: str, locus: str, *, severity: Severity = "error", required_fix: str = "") -> Finding:
+    return Finding(
+        code=code,
+        severity=severity,
+        message=message,
+        source="review",
+        locus=locus,
+        required_fix=required_fix or message,
+        fingerprint=fingerprint(code, locus),  # not the message: rewording is no new finding (R0.7)
+    )

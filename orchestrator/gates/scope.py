@@ -1,0 +1,90 @@
+"""The scope gate: what changed, against what the task may change (R4.10, R4.12). Looks at trees, not at claims."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Collection, Iterable, Iterator
+
+from orchestrator.domain.finding import Finding, Source
+from orchestrator.domain.ports import FileChange
+from orchestrator.gates.fingerprint import fingerprint
+from orchestrator.gates.globs import allows
+
+_GIT_CONFIGURATION = frozenset({".gitignore", ".gitattributes", ".gitmodules"})
+
+
+def judge_scope(changes: Iterable[FileChange], allowed_paths: tuple[str, ...]) -> tuple[Finding, ...]:
+    """One finding for each change outside the allowed paths, escaping symlink, nested repository or git setting."""
+    return tuple(finding for change in changes for finding in _judge_change(change, allowed_paths))
+
+
+def judge_size(changes: Collection[FileChange], max_files: int, max_lines: int) -> tuple[Finding, ...]:
+    """The diff budget: at most so many changed files and lines (R4.12)."""
+    lines = sum(change.added + change.removed for change in changes)
+    return tuple(
+        _finding(
+            "diff_budget",
+            what,
+            f"{observed} {what} changed, limit {limit}.",
+            f"Change at most {limit} {what}, or raise max_changed_{what} of the task.",
+            source="diff_budget",
+        )
+        for what, observed, limit in (("files", len(changes), max_files), ("lines", lines, max_lines))
+        if observed > limit
+    )
+
+
+def judge_outputs(declared: Iterable[str], present: Collection[str]) -> tuple[Finding, ...]:
+    """A declared output file that does not exist keeps the task open without a QC call (R3.14)."""
+    return tuple(
+        _finding("missing_output", path, f"The declared output {path} does not exist.", f"Write {path}.")
+        for path in declared
+        if path not in present and not any(char in path for char in "*?[")
+    )
+
+
+def nested_repository(detail: str) -> Finding:
+    """A snapshot was refused because of a nested `.git`: nobody could see what changes inside (decision 5)."""
+    return _finding("nested_repository", detail, detail, "Remove the nested .git.", severity="critical")
+
+
+def _judge_change(change: FileChange, allowed_paths: tuple[str, ...]) -> Iterator[Finding]:
+    path = change.path
+    if not allows(path, allowed_paths, existed=change.status != "added"):
+        yield _finding(
+            "out_of_scope",
+            path,
+            f"{path} was {change.status}, but the task may only change {', '.join(allowed_paths) or 'nothing'}.",
+            f"Restore {path}, or ask for it with request_scope before changing it.",
+        )
+    elif posixpath.basename(path) in _GIT_CONFIGURATION and path not in allowed_paths:
+        yield _finding("git_settings", path, f"{path} changes what git sees.", f"Restore {path}.", severity="critical")
+    if change.kind == "gitlink" and change.status != "deleted":
+        yield nested_repository(f"{path} is a nested repository.")
+    if change.kind == "symlink" and change.status != "deleted" and _escapes(path, change.link_target):
+        yield _finding(
+            "symlink_escape",
+            path,
+            f"{path} is a symlink to {change.link_target}, outside the repository.",
+            f"Remove {path}.",
+            severity="critical",
+        )
+
+
+def _escapes(path: str, target: str) -> bool:
+    resolved = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+    return resolved.startswith(("/", "../", ".git/")) or resolved in ("..", ".git")
+
+
+def _finding(
+    code: str, locus: str, message: str, required_fix: str, *, source: Source = "scope", severity: str = "error"
+) -> Finding:
+    return Finding(
+        code=code,
+        severity="critical" if severity == "critical" else "error",
+        message=message,
+        source=source,
+        locus=locus,
+        required_fix=required_fix,
+        fingerprint=fingerprint(code, locus),
+    )
