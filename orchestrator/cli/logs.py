@@ -1,0 +1,67 @@
+"""The log file under ORCHESTRATE_HOME, and what is left of a crash."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+import traceback
+from datetime import UTC, datetime
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+LOG_BYTES = 5_000_000
+_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
+
+
+def log_path(home: Path) -> Path:
+    """Where the log of a home is."""
+    return home / "logs" / "orchestrate.log"
+
+
+def log_to(home: Path, level: str) -> None:
+    """Send our own log lines to the log file (info and above, or all when debugging) and those from `level` on to
+    stderr."""
+    log_path(home).parent.mkdir(parents=True, exist_ok=True)
+    file = RotatingFileHandler(log_path(home), maxBytes=LOG_BYTES, backupCount=2, encoding="utf-8", delay=True)
+    screen = logging.StreamHandler(sys.stderr)
+    screen.setLevel(level.upper())
+    least = logging.DEBUG if level == "debug" else logging.INFO
+    for name in ("orchestrator", "agents"):
+        logger = logging.getLogger(name)
+        logger.setLevel(least)
+        logger.propagate = False
+        logger.handlers = [_formatted(file), _formatted(screen)]
+
+
+def _formatted(handler: logging.Handler) -> logging.Handler:
+    handler.setFormatter(logging.Formatter(_FORMAT))
+    return handler
+
+
+def record_crash(error: BaseException, arguments: list[str]) -> Path:
+    """Write the traceback of a defect to the log file, or to a temporary file where there is no home; return which."""
+    text = "".join(traceback.format_exception(error))
+    entry = f"{datetime.now(UTC).isoformat()} CRASH {arguments}\n{text}"
+    for folder in _crash_folders():
+        path = log_path(folder)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("a", encoding="utf-8") as log:
+                log.write(entry)
+        except OSError:
+            continue
+        return path
+    return Path(os.devnull)
+
+
+def _crash_folders() -> list[Path]:
+    """Where a log may go: the home of the current folder, if it can be found without the wiring, else a new folder."""
+    home = os.environ.get("ORCHESTRATE_HOME")
+    if home:
+        return [Path(home), Path(tempfile.gettempdir()) / "orchestrate"]
+    found = subprocess.run(["git", "rev-parse", "--git-common-dir"], capture_output=True, text=True, check=False)
+    homes = [Path(found.stdout.strip()).resolve() / "orchestrate"] if found.returncode == 0 else []
+    return [*homes, Path(tempfile.mkdtemp(prefix="orchestrate-"))]

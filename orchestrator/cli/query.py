@@ -1,0 +1,100 @@
+"""`orchestrate query`: Cypher, or a saved query, against the graph."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orchestrator.cli.invocation import Invocation, pass_invocation
+
+if TYPE_CHECKING:
+    from orchestrator.domain.records import Table
+
+
+class KeyValue(click.ParamType):
+    """`k=v`, where v is JSON, else a string."""
+
+    name = "k=v"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
+        """The pair."""
+        if isinstance(value, tuple):
+            return value
+        key, found, text = str(value).partition("=")
+        if not found or not key:
+            self.fail(f"{value!r} is not of the form name=value.", param, ctx)
+        try:
+            return key, json.loads(text)
+        except ValueError:
+            return key, text
+
+
+@click.command("query")
+@click.argument("cypher", required=False)
+@click.option("--name", metavar="SAVED", help="Run a saved query instead.")
+@click.option("--list", "list_saved", is_flag=True, help="List the saved queries.")
+@click.option("--param", "params", type=KeyValue(), multiple=True, help="A parameter; v is JSON, else a string.")
+@click.option("--format", "format_", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+@click.option("--write", is_flag=True, help="Allow the query to change the graph.")
+@pass_invocation
+def command(
+    invocation: Invocation,
+    cypher: str | None,
+    name: str | None,
+    list_saved: bool,
+    params: tuple[tuple[str, Any], ...],
+    format_: str,
+    write: bool,
+) -> None:
+    """Run CYPHER (`-` reads it from stdin), read-only unless --write.
+
+    $repository is the current repository's id, unless --param sets it.
+    """
+    if list_saved:
+        return show(_catalogue(), format_)
+    if (cypher is None) == (name is None):
+        raise click.UsageError("Give a Cypher statement, - for stdin, --name SAVED or --list.")
+    text = sys.stdin.read() if cypher == "-" else cypher
+    if name is None and not (text or "").strip():
+        raise click.UsageError("The Cypher statement is empty.")
+    table = _answer(invocation, text, name, dict(params), write=write)
+    return show(table, format_)
+
+
+def _answer(invocation: Invocation, text: str | None, name: str | None, given: dict[str, Any], *, write: bool) -> Table:
+    from orchestrator.insight.saved import require_parameters, saved_query
+
+    saved = saved_query(name) if name is not None else None
+    bound = saved.bind(given) if saved else given
+    statement = saved.cypher if saved else text or ""
+    require_parameters(statement, {"repository": "", **bound})
+    with invocation.app() as app:
+        return app.graph.query(statement, {"repository": app.repository.id, **bound}, write=write)
+
+
+def _catalogue() -> Table:
+    from orchestrator.domain.records import Table
+    from orchestrator.insight.saved import saved_queries
+
+    rows = [
+        (q.name, q.title, ", ".join(p.name for p in q.parameters if p.name != "repository"), q.description)
+        for q in saved_queries().values()
+    ]
+    return Table(("name", "title", "parameters", "description"), rows)
+
+
+def show(table: Table, format_: str) -> None:
+    """Print a table in the format asked for."""
+    from orchestrator.cli.render import machine
+
+    if format_ == "json":
+        machine.print_json(machine.table_objects(table))
+    elif format_ == "csv":
+        machine.print_csv(table)
+    else:
+        from orchestrator.cli.render.tables import print_table
+
+        print_table(table)

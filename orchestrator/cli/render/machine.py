@@ -1,0 +1,55 @@
+"""Machine output: exactly one JSON document, or CSV, on stdout (cli.md)."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from orchestrator.domain.records import Table
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document and a newline."""
+    sys.stdout.write(json.dumps(plain(document), ensure_ascii=False, indent=2) + "\n")
+
+
+def print_csv(table: Table) -> None:
+    """Print a header and the rows; structured values are JSON in their cell."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows([[_field(plain(value)) for value in row] for row in table.rows])
+
+
+def table_objects(table: Table) -> list[dict[str, Any]]:
+    """A table as an array of objects by column."""
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: our dataclasses as objects with camelCase names, instants ISO 8601 with Z."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if is_dataclass(value) and not isinstance(value, type):
+        return {camel(f.name): plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [plain(item) for item in value]
+    return value
+
+
+def camel(name: str) -> str:
+    """snake_case as camelCase."""
+    return re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)
+
+
+def _field(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value

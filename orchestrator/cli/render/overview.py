@@ -1,0 +1,77 @@
+"""`status` on one screen, and a plan or run in full."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from orchestrator.cli.render.screen import status_text
+from orchestrator.cli.render.tables import states_table
+from orchestrator.cli.render.text import clean, count, money, one_line, tokens
+from orchestrator.insight.status import Activity, PlanStatus
+
+
+def status_view(found: PlanStatus, log: Path) -> RenderableType:
+    """Goal, run, tasks, what is going on now, cost, and where the log is."""
+    parts: list[RenderableType] = [_facts(found), states_table(found.tasks)]
+    if found.activity:
+        parts.append(Group(*(_doing(activity) for activity in found.activity), Text()))
+    parts.append(Text(_cost(found)))
+    parts.append(Text(f"log: {log}", style="dim"))
+    return Group(*parts)
+
+
+def _facts(found: PlanStatus) -> Text:
+    plan, run = found.plan, found.run
+    text = Text.assemble(("plan ", "dim"), plan.id, "  ", status_text(plan.status), "  ", one_line(plan.goal, 90), "\n")
+    if run is None:
+        return text.append("no run yet: orchestrate execute\n", "dim")
+    text.append_text(Text.assemble(("run  ", "dim"), run.id, "  ", status_text(run.status)))
+    where = f"  branch {clean(run.branch)}  sandbox {run.sandbox_level}  {run.parallelism} at once  since {_at(run)}\n"
+    return text.append(where, "dim")
+
+
+def _at(run: Any) -> str:
+    return str(run.started_at.astimezone().strftime("%Y-%m-%d %H:%M:%S"))
+
+
+def _doing(activity: Activity) -> Text:
+    used = f"{activity.calls}/{activity.budget or '?'} calls"
+    last = f"  {activity.tool} {one_line(activity.arguments or '', 70)}" if activity.tool else ""
+    return Text.assemble(("now  ", "dim"), clean(activity.task), "  ", used, last)
+
+
+def _cost(found: PlanStatus) -> str:
+    spend = found.spend
+    done = sum(1 for state in found.tasks if state.status == "completed")
+    used = tokens(spend.prompt_tokens + spend.completion_tokens)
+    return f"{done} of {count(len(found.tasks))} tasks completed, {used} tokens, {money(spend.usd)}"
+
+
+def status_document(found: PlanStatus) -> dict[str, Any]:
+    """The same as JSON."""
+    run = found.run
+    return {
+        "planId": found.plan.id,
+        "goal": found.plan.goal,
+        "status": found.plan.status,
+        "run": run and {"runId": run.id, "status": run.status, "branch": run.branch, "startedAt": run.started_at},
+        "tasks": [
+            {
+                "key": state.task.key,
+                "status": state.status,
+                "attempts": state.attempt_number,
+                "stopReason": state.stop_reason,
+                "toolCallCount": state.tool_call_count,
+                "qcScore": state.qc_score,
+                "blockedBy": state.blocked_by,
+            }
+            for state in found.tasks
+        ],
+        "promptTokens": found.spend.prompt_tokens,
+        "completionTokens": found.spend.completion_tokens,
+        "costUsd": found.spend.usd,
+    }

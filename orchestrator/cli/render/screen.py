@@ -1,0 +1,52 @@
+"""The console that results go to: stdout, without colour or cut cells where it is no terminal."""
+
+from __future__ import annotations
+
+import sys
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from orchestrator.cli.render.text import clean
+
+PIPE_WIDTH = 10_000  # a pipe has no width: nothing is cut or folded there
+STATUS_STYLE = {
+    "completed": "green",
+    "accepted": "green",
+    "done": "green",
+    "passed": "green",
+    "ok": "green",
+    "running": "cyan",
+    "awaiting_qc": "cyan",
+    "ready": "cyan",
+    "failed": "red",
+    "stopped": "red",
+    "rejected": "red",
+    "fail": "red",
+    "blocked": "yellow",
+    "interrupted": "yellow",
+    "cancelled": "yellow",
+    "warn": "yellow",
+}
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console on stdout or stderr. Markup, emoji and highlighting are off: much of what is shown is a model's."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else PIPE_WIDTH
+    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
+
+
+def status_text(status: str | None) -> Text:
+    """A status in its colour."""
+    return Text(clean(status or ""), style=STATUS_STYLE.get(status or "", ""))
+
+
+def grid(*columns: str, right: tuple[str, ...] = ()) -> Table:
+    """An empty table with a header line; the columns named in `right` hold numbers."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    return table

@@ -1,0 +1,67 @@
+"""Text from a model, safe and short on a terminal; numbers as people read them. No rich in here."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+# C0 and C1 control characters but tab and newline, and the marks that reorder text: a model's output could move the
+# cursor, change the title or hide what follows.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def clean(text: object) -> str:
+    """The text without what a terminal would obey."""
+    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", str(text).replace("\r\n", "\n"))
+
+
+def one_line(text: object, width: int = 100) -> str:
+    """The text as one line of at most `width` characters."""
+    joined = " ".join(clean(text).split())
+    return joined if len(joined) <= width else joined[: width - 1] + "…"
+
+
+def money(usd: float | None) -> str:
+    """Dollars; `?` where a price is unknown."""
+    if usd is None:
+        return "$?"
+    return f"${usd:.2f}" if usd >= 0.01 or usd == 0 else f"${usd:.4f}"
+
+
+def duration(milliseconds: float | None) -> str:
+    """Milliseconds as 340 ms, 4.2 s, 3 min 20 s or 2 h 5 min."""
+    if milliseconds is None:
+        return ""
+    if milliseconds < 1_000:
+        return f"{milliseconds:.0f} ms"
+    seconds = milliseconds / 1_000
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def count(number: float | None) -> str:
+    """A whole number with thousands separated."""
+    return "" if number is None else f"{number:,.0f}"
+
+
+def tokens(number: int) -> str:
+    """Tokens, short: 950, 12.3k, 1.2M."""
+    if number < 1_000:
+        return str(number)
+    return f"{number / 1_000:.1f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"
+
+
+def cell(value: Any) -> str:
+    """A query's value in a table: lists joined by lines, nodes and relationships in short."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:g}" if abs(value) < 1e6 else f"{value:,.1f}"
+    if isinstance(value, list):
+        return "\n".join(cell(item) for item in value)
+    if isinstance(value, dict) and "properties" in value:
+        kind = ":".join(value.get("labels", [])) or value.get("type", "")
+        return f"{kind} {value['properties'].get('name') or value['properties'].get('id', '')}".strip()
+    return clean(value)
