@@ -1,0 +1,84 @@
+"""Where a model is reached, with which key, and how messages name it."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from orchestrator.domain.errors import UserError
+from orchestrator.settings import ModelSettings
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+SNIPPET_CHARS = 300
+_OURS = frozenset({"model", "messages", "tools", "tool_choice", "stream", "n", "functions", "function_call"})
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One model at one address. Messages name model, host and key variable, never the key or the rest of the URL."""
+
+    model: str
+    base_url: str = field(repr=False)
+    host: str
+    loopback: bool
+    key_variable: str
+    key: str = field(repr=False)
+
+    def redacted(self, text: str) -> str:
+        """The text on one line, the key replaced by `***` (graph-model.md, rule 6), cut to a snippet."""
+        line = " ".join((text.replace(self.key, "***") if self.key else text).split())
+        return line if len(line) <= SNIPPET_CHARS else line[:SNIPPET_CHARS] + "…"
+
+
+def endpoint_of(settings: ModelSettings, env: Mapping[str, str]) -> Endpoint:
+    """The endpoint that the settings and the environment name. Raises UserError for what cannot work."""
+    if not settings.name:
+        raise UserError("No model is named.", next_step="Set ORCHESTRATE_MODEL, or models.<role>.name in the settings.")
+    taken = sorted(_OURS & settings.extra.keys())
+    if taken:
+        raise UserError(f"models.<role>.extra may not contain {', '.join(taken)}: orchestrate sets that itself.")
+    base_url = settings.base_url or env.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
+    host = _host(base_url)
+    return Endpoint(
+        settings.name, base_url, host, _is_loopback(host), settings.api_key_env, _key(settings, env, base_url)
+    )
+
+
+def _key(settings: ModelSettings, env: Mapping[str, str], base_url: str) -> str:
+    variable = settings.api_key_env
+    key = env.get(variable, "").strip()
+    if not key and base_url == DEFAULT_BASE_URL:
+        raise UserError(
+            f"No key for the model endpoint: {variable} is not set.",
+            next_step=f"Set {variable}, or OPENAI_BASE_URL to an endpoint that needs none.",
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise UserError(f"{variable} holds a character that no key has (a line break or a non-ASCII one).")
+    return key
+
+
+def _host(base_url: str) -> str:
+    try:
+        parts = urlsplit(base_url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        parts, host, port = urlsplit(""), None, None
+    if parts.scheme not in ("http", "https") or not host:
+        raise UserError(
+            "The endpoint's address (OPENAI_BASE_URL, or models.<role>.base_url) is no http or https URL.",
+            next_step="It looks like https://api.openai.com/v1 or http://127.0.0.1:8000/v1.",
+        )
+    shown = f"[{host}]" if ":" in host else host
+    return f"{shown}:{port}" if port else shown
+
+
+def _is_loopback(host: str) -> bool:
+    name = urlsplit(f"//{host}").hostname or ""
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,128 @@
+"""Tool calls as JSON in the text: for endpoints without native tool calls, and for models that write them there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from agents.chat.port import ChatRequest, Message, RawToolCall, ToolSchema
+
+MAX_TEXT_CHARS = 400_000
+MAX_STARTS = 400  # places where a JSON value may begin; bounds the work on hostile text
+
+TOOLS_INTRODUCTION = (
+    'Tools. To call one, reply with a JSON object {"tool": NAME, "arguments": {...}}; several calls are a JSON array '
+    "of such objects. The results come with the next message."
+)
+
+_NAMES = ("tool", "name", "tool_name", "function")
+_ARGUMENTS = ("arguments", "parameters", "args", "input")
+_DECODER = json.JSONDecoder()
+
+
+def new_call_id() -> str:
+    """A fresh tool call id, for replies that bring none."""
+    return f"call_{uuid4().hex[:16]}"
+
+
+def tool_calls_in_text(text: str) -> tuple[RawToolCall, ...]:
+    """Every tool call that stands in a reply's text, in order (R1.12): bare, fenced, in tags or in a list, as
+    {"tool"|"name", "arguments"|"parameters"} or in the API's own {"function": {...}} and {"tool_calls": [...]} forms.
+    JSON that is no call is passed over."""
+    return tuple(call for value in _json_values(text[:MAX_TEXT_CHARS]) for call in _calls_of(value))
+
+
+def _json_values(text: str) -> Iterator[Any]:
+    """The outermost JSON objects and arrays of a text."""
+    position, starts = 0, 0
+    while starts < MAX_STARTS and (begin := _next_start(text, position)) >= 0:
+        starts += 1
+        try:
+            value, position = _DECODER.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            position = begin + 1
+        else:
+            yield value
+
+
+def _next_start(text: str, position: int) -> int:
+    found = [at for at in (text.find("{", position), text.find("[", position)) if at >= 0]
+    return min(found, default=-1)
+
+
+def _calls_of(value: Any) -> Iterator[RawToolCall]:
+    if isinstance(value, list):
+        for item in value:
+            if isinstance(item, dict):
+                yield from _calls_of(item)
+    elif isinstance(value, dict):
+        if isinstance(value.get("tool_calls"), list):
+            yield from _calls_of(value["tool_calls"])
+        elif (call := _call_of(value)) is not None:
+            yield call
+
+
+def _call_of(value: Mapping[str, Any]) -> RawToolCall | None:
+    inner = value.get("function")
+    if isinstance(inner, dict):
+        return _call_of(inner)
+    name = next((value[key] for key in _NAMES if isinstance(value.get(key), str)), None)
+    arguments = next((value[key] for key in _ARGUMENTS if key in value), None)
+    if not name or not isinstance(arguments, str | dict):
+        return None
+    return RawToolCall(new_call_id(), name, arguments if isinstance(arguments, str) else json.dumps(arguments))
+
+
+def as_text_request(request: ChatRequest) -> ChatRequest:
+    """The same request for an endpoint without tool calls: tools are described in the system text, calls and results
+    are plain messages. The messages' prefix stays as stable as the request's own."""
+    messages = [_as_text_message(message) for message in request.messages]
+    if request.tools and messages:
+        first = messages[0]
+        if first["role"] == "system":
+            messages[0] = {**first, "content": f"{first['content']}\n\n{tools_text(request.tools)}"}
+        else:
+            messages.insert(0, {"role": "system", "content": tools_text(request.tools)})
+        if request.tool_choice not in ("auto", "none"):
+            messages.append({"role": "user", "content": _choice_text(request.tool_choice)})
+    return ChatRequest(messages)
+
+
+def tools_text(tools: Sequence[ToolSchema]) -> str:
+    """How the tools are told to a model that knows none."""
+    functions = [tool.get("function", tool) for tool in tools]
+    described = "\n".join(
+        f"- {function['name']}: {function.get('description', '')} "
+        f"Arguments (JSON Schema): {json.dumps(function.get('parameters', {}), ensure_ascii=False)}"
+        for function in functions
+    )
+    return f"{TOOLS_INTRODUCTION}\n{described}"
+
+
+def _choice_text(choice: str) -> str:
+    return "Reply with a tool call now." if choice == "required" else f"Reply with a call of {choice} now."
+
+
+def _as_text_message(message: Message) -> dict[str, Any]:
+    if message["role"] == "tool":
+        return {
+            "role": "user",
+            "content": f"Result of {message.get('tool_call_id', 'the call')}:\n{message['content']}",
+        }
+    calls = message.get("tool_calls")
+    if not calls:
+        return {"role": message["role"], "content": message.get("content") or ""}
+    written = [_written_call(call) for call in calls]
+    text = message.get("content") or ""
+    return {"role": "assistant", "content": "\n".join(part for part in (text, *written) if part)}
+
+
+def _written_call(call: Mapping[str, Any]) -> str:
+    function = call["function"]
+    try:
+        arguments = json.loads(function["arguments"])
+    except ValueError:
+        arguments = function["arguments"]
+    return json.dumps({"tool": function["name"], "arguments": arguments, "id": call["id"]}, ensure_ascii=False)

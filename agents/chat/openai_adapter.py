@@ -1,0 +1,224 @@
+"""The chat port over any endpoint that speaks the OpenAI chat completions API."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
+
+from agents.chat.endpoint import endpoint_of
+from agents.chat.estimate import Estimator, text_tokens
+from agents.chat.failures import RetryableError, UnsupportedFieldError
+from agents.chat.json_tools import TOOLS_INTRODUCTION, as_text_request, tool_calls_in_text
+from agents.chat.limiter import SHARED, RateLimits, TokenBucket
+from agents.chat.port import ChatReply, ChatRequest, Message, RawToolCall, ToolSchema
+from agents.chat.prices import cost_usd, price_of
+from agents.chat.replies import Completion, Usage
+from agents.chat.wire import Wire
+from orchestrator.domain.errors import ModelUnavailableError
+from orchestrator.domain.ports import Clock
+from orchestrator.settings import ModelSettings
+
+FIRST_BACKOFF_S = 2.0
+MAX_BACKOFF_S = 64.0
+
+
+def silent(message: str) -> None:
+    """Tells nobody."""
+    del message
+
+
+@dataclass(slots=True)
+class _Waited:
+    """What one request has waited for rate limits and backoff so far, in seconds, and how often it was tried again."""
+
+    seconds: float = 0.0
+    retries: int = 0
+
+
+class OpenAIChat:
+    """One model at one endpoint (the port Chat). Thread-safe: roles and parallel attempts may share it.
+
+    `env` holds the key and OPENAI_BASE_URL. `on_wait` is told in a sentence of every wait before it begins; it and
+    `clock.sleep` may raise to give up waiting. Raises UserError for a setting that cannot work."""
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        *,
+        clock: Clock,
+        env: Mapping[str, str],
+        on_wait: Callable[[str], None] = silent,
+        limits: RateLimits = SHARED,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self.endpoint = endpoint_of(settings, env)
+        self._settings, self._clock, self._on_wait, self._jitter = settings, clock, on_wait, jitter
+        self._wire = Wire(self.endpoint, idle_s=settings.idle_timeout, total_s=settings.timeout, clock=clock)
+        limited = settings.rate_limit > 0 and not self.endpoint.loopback
+        self._bucket: TokenBucket | None = limits.bucket(self.endpoint, settings.rate_limit) if limited else None
+        self._estimator = Estimator()
+        self._price = price_of(settings.name, settings.price)
+        self._learnt: frozenset[str] = frozenset()
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self._settings.name
+
+    @property
+    def context_window(self) -> int:
+        """Tokens that prompt and reply may hold together."""
+        return self._settings.context_window
+
+    @property
+    def max_output_tokens(self) -> int:
+        """Tokens of one reply at most."""
+        return self._settings.max_output_tokens
+
+    @property
+    def learnt(self) -> frozenset[str]:
+        """The fields that the endpoint refused and that are sent otherwise since."""
+        return self._learnt
+
+    def close(self) -> None:
+        """Close the kept connections."""
+        self._wire.close()
+
+    def models(self) -> Mapping[str, Any]:
+        """The endpoint's list of models, asked for once. Raises ModelRefusedError and ModelUnavailableError."""
+        try:
+            return self._wire.models()
+        except UnsupportedFieldError as error:
+            raise error.refusal from None
+        except RetryableError as error:
+            raise self._unavailable(error, tries=1) from None
+
+    def estimate(self, messages: Sequence[Message], tools: Sequence[ToolSchema] = ()) -> int:
+        """Prompt tokens, on the high side, in time linear in the messages that are new. Messages must not change."""
+        written = text_tokens(TOOLS_INTRODUCTION) if tools and self._settings.tools == "json" else 0
+        return self._estimator.request(messages, tools) + written
+
+    def price(self, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> float | None:
+        """US dollars, or None when the model's price is unknown."""
+        if self._price is None:
+            return None
+        return cost_usd(self._price, prompt_tokens, cached_tokens, completion_tokens)
+
+    def complete(self, request: ChatRequest) -> ChatReply:
+        """The model's reply. 429, 5xx, connection errors, timeouts and replies that are no completions are tried
+        again up to `retries` times (R1.13). Raises ModelRefusedError, ModelUnavailableError, ContextLengthError."""
+        started, waited = self._clock.monotonic(), _Waited()
+        retrying = Retrying(
+            retry=retry_if_exception_type(RetryableError),
+            stop=stop_after_attempt(self._settings.retries + 1),
+            wait=self._backoff,
+            sleep=self._clock.sleep,
+            before_sleep=lambda state: self._announce(state, waited),
+            reraise=True,
+        )
+        try:
+            answer = retrying(self._try, request, waited)
+        except RetryableError as error:
+            raise self._unavailable(error, tries=self._settings.retries + 1) from None
+        return self._reply(request, answer, waited, (self._clock.monotonic() - started) * 1000)
+
+    def _try(self, request: ChatRequest, waited: _Waited) -> Completion:
+        """One try. A field that the endpoint does not take is sent otherwise from then on, and the request again."""
+        while True:
+            waited.seconds += self._await_turn()
+            before, body = self._learnt, self._body(request)
+            try:
+                return self._wire.chat(body)
+            except UnsupportedFieldError as error:
+                if error.name in before or error.name not in body:
+                    raise error.refusal from None
+                self._learnt |= {error.name}
+
+    def _body(self, request: ChatRequest) -> dict[str, Any]:
+        settings, learnt = self._settings, self._learnt
+        shown = as_text_request(request) if settings.tools == "json" else request
+        body: dict[str, Any] = {"model": settings.name, "messages": shown.messages}
+        if shown.tools:
+            body["tools"] = shown.tools
+            body["tool_choice"] = _tool_choice(shown.tool_choice, plain="tool_choice" in learnt)
+        if settings.temperature is not None and "temperature" not in learnt:
+            body["temperature"] = settings.temperature
+        if not {"max_tokens", "max_completion_tokens"} <= learnt:
+            body["max_completion_tokens" if "max_tokens" in learnt else "max_tokens"] = settings.max_output_tokens
+        return body | settings.extra
+
+    def _await_turn(self) -> float:
+        """Wait for the rate limit; returns the seconds."""
+        seconds = self._bucket.reserve(self._clock.monotonic()) if self._bucket else 0.0
+        if seconds > 0:
+            limit = self._settings.rate_limit
+            self._on_wait(f"Waiting {seconds:.1f} s for the rate limit of {limit:g} requests an hour.")
+            self._clock.sleep(seconds)
+        return seconds
+
+    def _backoff(self, state: RetryCallState) -> float:
+        """2, 4, 8, 16 s and up to a quarter more, or what Retry-After asks for (R1.13)."""
+        error = _failure(state)
+        if error.retry_after:
+            return error.retry_after
+        base = min(MAX_BACKOFF_S, FIRST_BACKOFF_S * 2.0 ** (state.attempt_number - 1))
+        return base * (1 + 0.25 * self._jitter())
+
+    def _announce(self, state: RetryCallState, waited: _Waited) -> None:
+        waited.seconds += state.upcoming_sleep
+        waited.retries += 1
+        tries = self._settings.retries + 1
+        self._on_wait(
+            f"Waiting {state.upcoming_sleep:.1f} s before try {state.attempt_number + 1} of {tries}: {_failure(state)}"
+        )
+
+    def _unavailable(self, error: RetryableError, tries: int) -> ModelUnavailableError:
+        times = "once" if tries == 1 else f"{tries} times"
+        return ModelUnavailableError(
+            f"The model {self.model} gave no usable reply (tried {times}): {error.reason}.",
+            next_step=f"Check that the endpoint at {self.endpoint.host} is up (OPENAI_BASE_URL); a run continues with "
+            "`orchestrate execute --resume`.",
+        )
+
+    def _reply(self, request: ChatRequest, answer: Completion, waited: _Waited, latency_ms: float) -> ChatReply:
+        calls = answer.tool_calls
+        if self._settings.tools == "json" and request.tools and not calls:
+            calls = tool_calls_in_text(answer.text)
+        usage = answer.usage or self._estimated(request, answer.text, calls)
+        return ChatReply(
+            text=answer.text,
+            tool_calls=calls,
+            prompt_tokens=usage.prompt,
+            cached_tokens=usage.cached,
+            completion_tokens=usage.completion,
+            estimated=answer.usage is None,
+            cost_usd=self.price(usage.prompt, usage.cached, usage.completion),
+            latency_ms=latency_ms,
+            wait_ms=waited.seconds * 1000,
+            retries=waited.retries,
+            finish_reason=answer.finish_reason,
+            model=answer.model or self.model,
+        )
+
+    def _estimated(self, request: ChatRequest, text: str, calls: Sequence[RawToolCall]) -> Usage:
+        written = text_tokens(text) + sum(text_tokens(call.name + call.arguments) for call in calls)
+        return Usage(self.estimate(request.messages, request.tools), 0, written)
+
+
+def _failure(state: RetryCallState) -> RetryableError:
+    error = state.outcome.exception() if state.outcome else None
+    assert isinstance(error, RetryableError)  # noqa: S101 - nothing else is tried again
+    return error
+
+
+def _tool_choice(choice: str, *, plain: bool) -> str | dict[str, Any]:
+    """The choice as the API has it; `plain` for endpoints that know no more than auto and none."""
+    if choice in ("auto", "none"):
+        return choice
+    if plain:
+        return "auto"
+    return choice if choice == "required" else {"type": "function", "function": {"name": choice}}
