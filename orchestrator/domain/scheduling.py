@@ -1,0 +1,77 @@
+"""The DAG's arithmetic: what may start together, what takes longest, what a run can cost at most."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import networkx as nx
+
+from orchestrator.domain.errors import UserError
+from orchestrator.domain.plan_defects import nearest
+from orchestrator.domain.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a run can use at worst; `requests` are requests of the model."""
+
+    tasks: int
+    attempts: int
+    tool_calls: int
+    requests: int
+
+
+def graph_of(depends_on: Mapping[str, Iterable[str]]) -> nx.DiGraph[str]:
+    """Edges lead from a task to what waits for it; nodes keep the mapping's order."""
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(depends_on)
+    graph.add_edges_from((before, key) for key, others in depends_on.items() for before in others)
+    return graph
+
+
+def generations(tasks: Sequence[Task]) -> tuple[tuple[str, ...], ...]:
+    """Keys by the earliest round in which they can start; within a round in plan order."""
+    place = {task.key: index for index, task in enumerate(tasks)}
+    rounds = nx.topological_generations(_graph(tasks))
+    return tuple(tuple(sorted(keys, key=place.__getitem__)) for keys in rounds)
+
+
+def critical_path(tasks: Sequence[Task], weights: Mapping[str, float] | None = None) -> tuple[str, ...]:
+    """The chain of keys with the greatest sum of weights (default: tool call budgets): more parallelism than beside
+    it shortens nothing."""
+    cost = weights or {task.key: float(task.tool_call_budget) for task in tasks}
+    graph: nx.DiGraph[str] = _graph(tasks)
+    # edges carry their target's weight and a source node the first one's, so that nodes can be weighed at all
+    graph.add_weighted_edges_from([(before, key, cost[key]) for before, key in graph.edges])
+    graph.add_weighted_edges_from([("", key, cost[key]) for key in [task.key for task in tasks]])
+    path: list[str] = nx.dag_longest_path(graph)
+    return tuple(path[1:])
+
+
+def with_dependencies(tasks: Sequence[Task], keys: Collection[str]) -> tuple[Task, ...]:
+    """The named tasks and all that they depend on, in plan order. Raises UserError for an unknown key."""
+    graph = _graph(tasks)
+    known = [task.key for task in tasks]
+    for key in keys:
+        if key not in graph:
+            raise UserError(f"The plan has no task {key!r}{nearest(key, known)}.", next_step=_known(known))
+    wanted = set(keys).union(*(nx.ancestors(graph, key) for key in keys))
+    return tuple(task for task in tasks if task.key in wanted)
+
+
+def bounds(tasks: Sequence[Task], *, request_factor: int) -> Bounds:
+    """At worst every task uses all its attempts, each its whole budget and, with refused and duplicate calls,
+    `request_factor` times that many requests of the model (guards.md, budget)."""
+    calls = sum(task.max_attempts * task.tool_call_budget for task in tasks)
+    return Bounds(len(tasks), sum(task.max_attempts for task in tasks), calls, calls * request_factor)
+
+
+def _graph(tasks: Sequence[Task]) -> nx.DiGraph[str]:
+    present = {task.key for task in tasks}
+    return graph_of({task.key: [key for key in task.depends_on if key in present] for task in tasks})
+
+
+def _known(keys: Sequence[str]) -> str:
+    shown = ", ".join(keys[:20])
+    return f"Its tasks are: {shown}{', ...' if len(keys) > 20 else ''}."
