@@ -18,6 +18,7 @@ class Totals:
     cached_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float | None = 0.0
+    duration_ms: float = 0.0
 
     @property
     def tokens(self) -> int:
@@ -40,6 +41,19 @@ class Totals:
         """One more call, if it was executed: control tools, refused, malformed and served ones were not."""
         executed = call.status in ("ok", "error") and not call.call.control and call.call.defect is None
         return replace(self, calls=self.calls + 1) if executed else self
+
+    def plus(self, other: Totals) -> Totals:
+        """Both together."""
+        known = self.cost_usd is not None and other.cost_usd is not None
+        return Totals(
+            calls=self.calls + other.calls,
+            turns=self.turns + other.turns,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cost_usd=(self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+            duration_ms=self.duration_ms + other.duration_ms,
+        )
 
     def of_attempt(self, *, files_changed: int = 0, lines_changed: int = 0) -> AttemptTotals:
         """As the graph stores them."""

@@ -1,0 +1,202 @@
+"""Planning: the PM proposes, pre-flight judges, and what is refused goes back to the PM, in bounded rounds.
+
+Every round is in the graph with its turns and calls, also when no plan comes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from orchestrator.domain.errors import PlanError
+from orchestrator.domain.plan import PlanFile
+from orchestrator.domain.plan_defects import Source, examine
+from orchestrator.domain.ports import PlanningAssignment, Workspace
+from orchestrator.domain.preflight import Judged, judge
+from orchestrator.domain.progress import RoundEnded, RoundStarted
+from orchestrator.domain.records import Owner, Plan, PlanningRound, Repository
+from orchestrator.engine.conversation import Ending, Subject
+from orchestrator.engine.dialogue import converse
+from orchestrator.engine.parts import Parts
+from orchestrator.engine.purse import Purse
+from orchestrator.engine.totals import Totals
+
+MOST_ROUNDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOutcome:
+    """A judged plan; `defects` are what pre-flight refuses (none: ready), `file` the plan as it can be written out."""
+
+    plan: Plan
+    file: PlanFile
+    defects: tuple[str, ...]
+    stored: bool
+
+
+def plan_from_file(
+    parts: Parts, repository: Repository, base_commit: str, file: PlanFile, *, store: bool
+) -> PlanOutcome:
+    """Judge and store a plan written by hand (or by another PM). Needs no model."""
+    plan_id = parts.ids.new("p")
+    judged = _judge(parts, file, plan_id)
+    plan = _plan(parts, repository, base_commit, plan_id, file, judged, Totals(), "")
+    if store:
+        parts.writer.register_repository(repository)
+        parts.writer.store_plan(plan)
+    return PlanOutcome(plan, file, judged.defects, store)
+
+
+def plan_goal(parts: Parts, repository: Repository, base_commit: str, goal: str, *, store: bool) -> PlanOutcome:
+    """Ask the PM, at most MOST_ROUNDS times. Raises PlanError when no round gave a plan that can be read, and the
+    ModelError that ended it."""
+    draft = Plan(parts.ids.new("p"), repository, goal, "draft", base_commit, parts.clock.now())
+    if store:
+        parts.writer.register_repository(repository)
+        parts.writer.store_plan(draft)
+    workspace = parts.workspaces.open(f"{draft.id}:planning", base_commit, head=base_commit)
+    try:
+        return _rounds(parts, draft, workspace, store=store)
+    finally:
+        workspace.close()
+
+
+def _rounds(parts: Parts, draft: Plan, workspace: Workspace, *, store: bool) -> PlanOutcome:
+    previous: Mapping[str, Any] = {}
+    defects: tuple[str, ...] = ()
+    outcome: PlanOutcome | None = None
+    used = Totals()
+    for number in range(1, MOST_ROUNDS + 1):
+        assignment = PlanningAssignment(
+            goal=draft.goal,
+            repository_files=workspace.files(),
+            round=number,
+            previous_plan=previous,
+            defects=defects,
+            budget=parts.settings.budgets.planner,
+        )
+        ending, totals, model = _round(parts, draft, workspace, assignment, store=store)
+        used = used.plus(totals)
+        previous = ending.arguments
+        file, defects = _read(ending, draft.goal)
+        judged = _judge(parts, file, draft.id) if file else None
+        defects = defects or (judged.defects if judged else ())
+        _round_ended(parts, draft, number, totals, model, len(file.tasks) if file else 0, defects, store=store)
+        if file and judged:
+            plan = _plan(parts, draft.repository, draft.base_commit, draft.id, file, judged, used, model)
+            outcome = PlanOutcome(replace(plan, created_at=draft.created_at), file, judged.defects, store)
+            if not judged.defects:
+                break
+    return _settled(parts, draft, outcome, defects, store=store)
+
+
+def _settled(
+    parts: Parts, draft: Plan, outcome: PlanOutcome | None, defects: tuple[str, ...], *, store: bool
+) -> PlanOutcome:
+    if outcome is None:
+        if store:
+            parts.writer.store_plan(replace(draft, status="rejected"))
+        listed = "\n".join(f"  {defect}" for defect in defects)
+        raise PlanError(
+            f"The PM gave no usable plan in {MOST_ROUNDS} rounds:\n{listed}\n",
+            next_step=f"`orchestrate show {draft.id}` tells its rounds; say the goal more exactly, or write a plan file.",
+        )
+    if store:
+        parts.writer.store_plan(outcome.plan)
+    return outcome
+
+
+def _round(
+    parts: Parts, draft: Plan, workspace: Workspace, assignment: PlanningAssignment, *, store: bool
+) -> tuple[Ending, Totals, str]:
+    session = parts.planner.begin(assignment, workspace)
+    round_id = f"{draft.id}:round{assignment.round}"
+    if store:
+        parts.writer.store_round(PlanningRound(round_id, draft.id, assignment.round))
+    parts.listener(RoundStarted(parts.clock.now(), assignment.round, "plan", session.model))
+    ending, totals, duration_ms = converse(
+        parts,
+        role="planner",
+        session=session,
+        owner=Owner("PlanningRound", round_id),
+        workspace=workspace,
+        purse=Purse.unbounded(),
+        subject=Subject("plan", assignment.round),
+        budget=assignment.budget,
+        recorded=store,
+    )
+    if ending.error is not None:
+        raise ending.error
+    if ending.reason == "interrupted":
+        raise KeyboardInterrupt
+    return ending, replace(totals, duration_ms=duration_ms), session.model
+
+
+
+def _read(ending: Ending, goal: str) -> tuple[PlanFile | None, tuple[str, ...]]:
+    """The submitted plan, or what is wrong with it (never both)."""
+    if ending.reason != "submitted":
+        return None, (f"no plan was submitted: {ending.reason}. {ending.detail}",)
+    examined = examine(Source({"goal": goal, **ending.arguments}))
+    if examined.plan is None:
+        return None, tuple(str(defect) for defect in (*examined.defects, *examined.refusals))
+    return examined.plan, ()
+
+
+def _judge(parts: Parts, file: PlanFile, plan_id: str) -> Judged:
+    return judge(file, plan_id, parts.settings.complexity, parts.settings.budgets)
+
+
+def _round_ended(
+    parts: Parts,
+    draft: Plan,
+    number: int,
+    totals: Totals,
+    model: str,
+    tasks: int,
+    defects: tuple[str, ...],
+    *,
+    store: bool,
+) -> None:
+    if store:
+        parts.writer.store_round(
+            PlanningRound(
+                id=f"{draft.id}:round{number}",
+                plan_id=draft.id,
+                number=number,
+                prompt_tokens=totals.prompt_tokens,
+                cached_tokens=totals.cached_tokens,
+                completion_tokens=totals.completion_tokens,
+                cost_usd=totals.cost_usd,
+                duration_ms=totals.duration_ms,
+                defects=defects,
+            )
+        )
+    parts.listener(RoundEnded(parts.clock.now(), number, "plan", tasks, defects, totals.tokens, totals.cost_usd))
+
+
+def _plan(
+    parts: Parts,
+    repository: Repository,
+    base_commit: str,
+    plan_id: str,
+    file: PlanFile,
+    judged: Judged,
+    used: Totals,
+    model: str,
+) -> Plan:
+    return Plan(
+        id=plan_id,
+        repository=repository,
+        goal=file.goal,
+        status="rejected" if judged.defects else "ready",
+        base_commit=base_commit,
+        created_at=parts.clock.now(),
+        tasks=judged.tasks,
+        verification=file.verification,
+        full_verification=file.full_verification,
+        model=model,
+        prompt_tokens=used.prompt_tokens,
+        completion_tokens=used.completion_tokens,
+    )

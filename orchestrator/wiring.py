@@ -1,0 +1,232 @@
+"""The only module that joins agents, store, workspace, engine and settings into one application.
+
+`open_app` makes an App whose parts come into being when they are first needed, so that `status` starts no sandbox and
+`plan --file` asks for no key.
+"""
+
+from __future__ import annotations
+
+import secrets
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+from agents.chat.openai_adapter import OpenAIChat
+from agents.chat.port import Chat
+from agents.planner import PlannerRole
+from agents.verifier import VerifierRole
+from agents.worker import WorkerRole
+from orchestrator.domain.plan import PlanFile
+from orchestrator.domain.progress import Listener, Waiting, silent
+from orchestrator.domain.records import Plan
+from orchestrator.engine import planning, running
+from orchestrator.engine.parts import Parts
+from orchestrator.engine.planning import PlanOutcome
+from orchestrator.engine.running import ExecuteOptions
+from orchestrator.engine.scheduler import RunOutcome
+from orchestrator.settings import ModelSettings, Settings
+from orchestrator.settings_loader import load_settings, redactor, secrets_of
+from orchestrator.store.graph import Graph, open_graph
+from orchestrator.workspace.repository import UserRepository, discover, ensure_home
+from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
+
+_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # without l, o, 0 and 1, which are misread
+_ID_LENGTH = 9
+
+
+class SystemClock:
+    """The machine's time. Waiting ends early once `cancelled` is set, so that an interrupt need not outwait a backoff."""
+
+    def __init__(self, cancelled: threading.Event) -> None:
+        self._cancelled = cancelled
+
+    def now(self) -> datetime:
+        """The current instant in UTC, in the milliseconds that the graph keeps."""
+        now = datetime.now(UTC)
+        return now.replace(microsecond=now.microsecond // 1000 * 1000)
+
+    def monotonic(self) -> float:
+        """Seconds that never go backwards."""
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, unless the run is cancelled."""
+        self._cancelled.wait(seconds)
+
+
+class RandomIds:
+    """Ids that nobody can guess or confuse: a letter for the kind and nine characters."""
+
+    def new(self, prefix: str) -> str:
+        """A fresh id."""
+        return prefix + "".join(secrets.choice(_ALPHABET) for _ in range(_ID_LENGTH))
+
+
+class App:
+    """One invocation's application over one repository. A context manager: leaving it lets go of the graph."""
+
+    def __init__(
+        self, folder: Path, environ: Mapping[str, str], flags: Mapping[str, Any], on_wait: Callable[[str], None]
+    ) -> None:
+        self._folder = folder
+        self._environ = environ
+        self._flags = flags
+        self._on_wait = on_wait
+        self._closing = ExitStack()
+        self._chats: dict[str, Chat] = {}
+        self.listener: Listener = silent
+        self.cancelled = threading.Event()
+        self.clock = SystemClock(self.cancelled)
+
+    def __enter__(self) -> App:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.close()
+
+    @cached_property
+    def repository(self) -> UserRepository:
+        """The user's repository. Raises UserError for a folder that cannot be used."""
+        return discover(self._folder, self._environ)
+
+    @cached_property
+    def home(self) -> Path:
+        """ORCHESTRATE_HOME, made if it is missing."""
+        ensure_home(self.repository.home)
+        return self.repository.home
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings of this repository, environment and command line."""
+        return load_settings(self.repository.root, self._environ, self._flags)
+
+    @cached_property
+    def redact(self) -> Callable[[str], str]:
+        """Replaces every secret that the settings know by ***."""
+        return redactor(secrets_of(self.settings, self._environ))
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph, reader and writer. Raises GraphError kinds."""
+        graph = open_graph(
+            self.home,
+            self._environ,
+            wait_s=self.settings.run.graph_wait_s,
+            redact=self.redact,
+            on_wait=self._waiting,
+        )
+        self._closing.callback(graph.close)
+        return graph
+
+    @cached_property
+    def workspaces(self) -> ShadowWorkspaces:
+        """The Shadow and its sandbox."""
+        return open_workspaces(self.repository, self.home, self.settings)
+
+    def chat(self, role: ModelSettings, name: str | None = None) -> Chat:
+        """The model of a role, or the named one at the role's endpoint. Raises UserError without key or name."""
+        settings = role if name is None else role.model_copy(update={"name": name})
+        key = settings.model_dump_json()
+        if key not in self._chats:
+            chat = OpenAIChat(settings, clock=self.clock, env=self._environ, on_wait=self._waiting)
+            self._closing.callback(chat.close)
+            self._chats[key] = chat
+        return self._chats[key]
+
+    def parts(self) -> Parts:
+        """Everything that the engine works with. Chats are opened by the roles when a conversation begins."""
+        models = self.settings.models
+        return Parts(
+            reader=self.graph,
+            writer=self.graph,
+            workspaces=self.workspaces,
+            planner=PlannerRole(lambda name: self.chat(models.planner, name), self.redact),
+            worker=WorkerRole(lambda name: self.chat(models.worker, name), self.redact),
+            reviewer=VerifierRole(lambda name: self.chat(models.verifier, name), self.redact),
+            clock=self.clock,
+            ids=RandomIds(),
+            settings=self.settings,
+            listener=self.listener,
+            cancelled=self.cancelled,
+        )
+
+    def _waiting(self, message: str) -> None:
+        self._on_wait(message)
+        self.listener(Waiting(self.clock.now(), message))
+
+
+@contextmanager
+def open_app(
+    folder: Path, environ: Mapping[str, str], *, flags: Mapping[str, Any], on_wait: Callable[[str], None]
+) -> Iterator[App]:
+    """An App for the repository that holds `folder`; `flags` are settings from the command line (dotted names)."""
+    with App(folder, environ, flags, on_wait) as app:
+        yield app
+
+
+def make_plan(app: App, goal: str, *, store: bool = True) -> PlanOutcome:
+    """Ask the PM for a plan."""
+    return planning.plan_goal(app.parts(), app.repository.record, app.repository.head, goal, store=store)
+
+
+def load_plan(app: App, file: PlanFile, *, store: bool = True) -> PlanOutcome:
+    """Judge and store a plan that was written by hand."""
+    files = app.workspaces.files_of(app.repository.head)
+    return planning.plan_from_file(app.parts(), app.repository.record, app.repository.head, file, files, store=store)
+
+
+def find_plan(app: App, text: str | None) -> Plan:
+    """The plan with the id, or the newest ready one of the repository. Raises UserError."""
+    return running.find_plan(app.graph, app.repository.record.id, text)
+
+
+def execute_plan(app: App, plan: Plan, options: ExecuteOptions) -> RunOutcome | None:
+    """Execute a plan to its end, or until the user interrupts; None when everything was completed before."""
+    parts = app.parts()
+    prepared = running.prepare(parts, plan, options, app.home)
+    if prepared is None:
+        return None
+    scheduler, _ = prepared
+    with _interrupts(scheduler.interrupt, app.listener, app.clock):
+        return running.run_plan(scheduler, options)
+
+
+@contextmanager
+def _interrupts(interrupt: Callable[[], None], listener: Listener, clock: SystemClock) -> Iterator[None]:
+    """The first Ctrl-C (or SIGTERM) finishes the call under way and releases the tasks; the second ends us at once."""
+    asked = threading.Event()
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        if asked.is_set():
+            import os
+
+            os._exit(130)  # now: leases expire or are seen to be dead, the next process takes over
+        asked.set()
+        listener(Waiting(clock.now(), "Interrupted: finishing the call under way; once more to stop at once."))
+        interrupt()
+
+    previous = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def price_known(app: App) -> bool:
+    """Whether every role's model has a price, so that a cost limit can be kept."""
+    models = app.settings.models
+    roles = (models.planner, models.worker, models.verifier)
+    return all(app.chat(role).price(1, 0, 1) is not None for role in roles)
+
+
+__all__ = ["App", "ExecuteOptions", "PlanOutcome", "RunOutcome", "execute_plan", "load_plan", "make_plan", "open_app"]

@@ -1,0 +1,117 @@
+"""A story: a repository, a scripted model over real HTTP, and the real command line in a real process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+CLI = (sys.executable, "-m", "orchestrator")
+CALC = 'def add(a, b):\n    """The sum of a and b."""\n    return a + b\n'
+TEST_CALC = """import unittest
+
+from calc import add
+
+
+class Add(unittest.TestCase):
+    def test_add(self):
+        self.assertEqual(add(2, 3), 5)
+"""
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git in a folder as a user who has configured nothing but a name."""
+    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main")
+    done = subprocess.run(("git", *identity, *arguments), cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def make_repository(folder: Path, files: Mapping[str, str] | None = None) -> Path:
+    """A small Python repository with one commit."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in (files or {"calc.py": CALC, "test_calc.py": TEST_CALC}).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    git(folder, "init", "-q")
+    git(folder, "config", "user.name", "Ada")
+    git(folder, "config", "user.email", "ada@example.org")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "The beginning")
+    return folder
+
+
+def clean_environment(**more: str) -> dict[str, str]:
+    """This environment without what would point orchestrate anywhere."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("ORCHESTRATE_", "NEO4J_", "OPENAI_"))}
+    return {**kept, **more}
+
+
+@dataclass
+class Story:
+    """One user at one repository. `graph` are the NEO4J_ variables, empty for the embedded server."""
+
+    repository: Path
+    environ: dict[str, str] = field(default_factory=clean_environment)
+
+    def run(self, *arguments: str, stdin: str | None = None, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        """Run orchestrate as a user does."""
+        return subprocess.run(
+            (*CLI, *arguments),
+            cwd=self.repository,
+            env=self.environ,
+            input=stdin,
+            stdin=None if stdin is not None else subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start orchestrate and go on."""
+        return subprocess.Popen(
+            (*CLI, *arguments),
+            cwd=self.repository,
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def ok(self, *arguments: str, stdin: str | None = None) -> str:
+        """Run orchestrate, which must succeed; its stdout."""
+        done = self.run(*arguments, stdin=stdin)
+        assert done.returncode == 0, f"{arguments} left with {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def plan(self, text: str) -> dict[str, Any]:
+        """Load a plan file and return `plan --json`."""
+        path = self.repository.parent / "plan.yaml"
+        path.write_text(text)
+        answer: dict[str, Any] = json.loads(self.ok("plan", "--file", str(path), "--json"))
+        return answer
+
+    def ask(self, cypher: str, **parameters: Any) -> list[dict[str, Any]]:
+        """Ask the graph in Cypher through the command line."""
+        given = [f"--param={name}={json.dumps(value)}" for name, value in parameters.items()]
+        rows: list[dict[str, Any]] = json.loads(self.ok("query", cypher, "--format", "json", *given))
+        return rows
+
+    def use_model(self, base_url: str) -> None:
+        """Point every role at an endpoint."""
+        self.environ.update(OPENAI_BASE_URL=base_url, ORCHESTRATE_MODEL="scripted")
+
+    @contextmanager
+    def closing(self) -> Iterator[Story]:
+        """The story itself; its embedded server is stopped at the end."""
+        try:
+            yield self
+        finally:
+            self.run("graph", "down")
