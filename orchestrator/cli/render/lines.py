@@ -1,0 +1,95 @@
+"""Progress as plain lines: what stderr gets where it is no terminal, and what scrolls above the live display."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from orchestrator.cli.render.text import clean, duration, money, one_line, tokens
+from orchestrator.domain import progress as p
+
+
+def _run_started(e: p.RunStarted) -> str:
+    verb = "joins" if e.joined else "starts"
+    bounds = f", bounded by {', '.join(e.bounds)}" if e.bounds else ""
+    return (
+        f"run {e.run_id} {verb} on branch {e.branch}: {len(e.tasks)} tasks, {e.parallelism} at once, "
+        f"sandbox {e.sandbox_level}{bounds}"
+    )
+
+
+def _claimed(e: p.TaskClaimed) -> str:
+    return f"{_who(e)} begins: {one_line(e.title, 60)} (budget {e.budget} calls)"
+
+
+def _call(e: p.CallFinished) -> str:
+    mark = "" if e.status == "ok" else f" [{e.status}]"
+    return f"{_who(e)} {e.calls_used}/{e.budget} {clean(e.tool)} {one_line(e.summary, 80)}{mark}"
+
+
+def _guard(e: p.GuardSpoke) -> str:
+    verb = {"warn": "warns", "refuse": "refuses", "stop": "stops"}[e.verdict]
+    return f"{_who(e)} guard {e.guard} {verb}: {one_line(e.message, 160)}"
+
+
+def _check(e: p.CheckFinished) -> str:
+    code = "" if e.exit_code is None else f", exit {e.exit_code}"
+    return f"{_who(e)} check {e.outcome}: {one_line(e.command, 80)} ({duration(e.duration_ms)}{code})"
+
+
+def _review(e: p.ReviewStarted) -> str:
+    return f"{_who(e)} QC reviews ({clean(e.model)})"
+
+
+def _attempt_ended(e: p.AttemptEnded) -> str:
+    score = "" if e.qc_score is None else f", QC {e.qc_score}"
+    detail = f": {one_line(e.detail, 160)}" if e.detail else ""
+    used = f"{e.calls_used}/{e.budget} calls, {tokens(e.tokens)} tokens, {money(e.cost_usd)}, {duration(e.duration_ms)}"
+    return f"{_who(e)} {e.status} ({e.stop_reason}{score}){detail} [{used}]"
+
+
+def _task_ended(e: p.TaskEnded) -> str:
+    reason = f" ({one_line(e.reason, 120)})" if e.reason and e.reason != e.status else ""
+    cost = f" [{e.attempts} attempts, {tokens(e.tokens)} tokens, {money(e.cost_usd)}]" if e.attempts else ""
+    return f"{clean(e.task)}: {e.status}{reason}{cost}"
+
+
+def _run_ended(e: p.RunEnded) -> str:
+    return f"run {e.run_id} {e.status}: {tokens(e.tokens)} tokens, {money(e.cost_usd)}, {duration(e.duration_ms)}"
+
+
+def _round_started(e: p.RoundStarted) -> str:
+    return f"planning round {e.number} ({e.purpose}, {clean(e.model)})"
+
+
+def _round_ended(e: p.RoundEnded) -> str:
+    found = "".join(f"\n  {one_line(defect, 200)}" for defect in e.defects)
+    return f"planning round {e.number}: {e.tasks} tasks, {len(e.defects)} defects{found}"
+
+
+def _who(e: Any) -> str:
+    return f"{clean(e.task)} #{e.attempt}"
+
+
+_LINES: dict[type, Callable[[Any], str]] = {
+    p.RunStarted: _run_started,
+    p.TaskClaimed: _claimed,
+    p.CallFinished: _call,
+    p.GuardSpoke: _guard,
+    p.CheckFinished: _check,
+    p.ReviewStarted: _review,
+    p.AttemptEnded: _attempt_ended,
+    p.TaskEnded: _task_ended,
+    p.RunEnded: _run_ended,
+    p.RoundStarted: _round_started,
+    p.RoundEnded: _round_ended,
+    p.Waiting: lambda e: f"waiting: {one_line(e.message, 200)}",
+}
+# What a live display shows in place is not repeated as a line.
+IN_PLACE = (p.TurnStarted, p.CallStarted, p.CallFinished, p.ChecksStarted, p.TaskClaimed, p.ReviewStarted)
+
+
+def line(event: p.Progress) -> str | None:
+    """The event as one line; None for what is too fine for a log."""
+    render = _LINES.get(type(event))
+    return render(event) if render else None
