@@ -1,0 +1,115 @@
+"""The whole walk: a plan, its execution, the branch, and the facts in the graph."""
+
+from __future__ import annotations
+
+import json
+
+from tests.stories.conftest import Serve
+from tests.stories.scripts import SUB, call, finish, plan_of, review, script, task, worker
+from tests.stories.story import Story, git
+
+WRITE = call("write_file", path="calc.py", file_text=SUB)
+
+
+def test_a_plan_is_executed_reviewed_and_delivered_as_a_branch(story: Story, model: Serve) -> None:
+    """Three tasks, one after a failed review, end as three commits on the run's branch; the checkout is untouched."""
+    model(
+        script(
+            worker("subtract", call("read_file", path="calc.py"), WRITE, finish("Added subtract.")),
+            worker("notes", call("write_file", path="NOTES.md", file_text="Notes\n"), finish(), attempt=1),
+            worker("notes", call("write_file", path="NOTES.md", file_text="# Notes\n"), finish(), attempt=2),
+            worker("tests", call("write_file", path="test_sub.py", file_text=TEST_SUB), finish()),
+            {
+                "when": {"role": "verifier", "task": "notes"},
+                "replies": [
+                    call("submit_review", passed=False, score=40, feedback="No heading.", criteria=[],
+                         findings=[{"code": "heading", "severity": "error", "message": "The heading is missing.",
+                                    "locus": "NOTES.md", "required_fix": "Add a heading."}]),
+                    call("submit_review", passed=True, score=90, feedback="Good.", criteria=[], findings=[]),
+                ],
+            },
+            review(),
+        )
+    )  # fmt: skip
+    story.plan(
+        plan_of(task("subtract"), task("notes", writes=["NOTES.md"]), task("tests", writes=["test_sub.py"], after=["subtract"]))
+    )
+
+    done = story.run("execute", "--parallel", "2", "--json")
+
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["status"] == "completed"
+    assert {t["key"]: (t["status"], t["attempts"]) for t in answer["tasks"]} == {
+        "subtract": ("completed", 1),
+        "notes": ("completed", 2),
+        "tests": ("completed", 1),
+    }
+    assert git(story.repository, "status", "--porcelain") == ""
+    assert git(story.repository, "rev-parse", "--abbrev-ref", "HEAD") == "main"
+    assert git(story.repository, "show", f"{answer['branch']}:NOTES.md") == "# Notes"
+    assert int(git(story.repository, "rev-list", "--count", f"main..{answer['branch']}")) == 3
+    trailers = git(story.repository, "log", "-1", "--format=%(trailers)", answer["branch"])
+    assert f"Orchestrate-Run: {answer['runId']}" in trailers
+    rows = story.ask(
+        "MATCH (t:Task {key: 'notes'})-[:HAS_ATTEMPT]->(a) RETURN a.number AS n, a.status AS s, a.stopReason AS r, "
+        "a.toolCallCount AS calls ORDER BY n"
+    )
+    assert [(r["n"], r["s"], r["r"], r["calls"]) for r in rows] == [
+        (1, "rejected", "review_failed", 1),
+        (2, "accepted", "accepted", 1),
+    ]
+
+
+def test_a_rejected_attempts_findings_are_in_the_next_assignment(story: Story, model: Serve) -> None:
+    """What failed, what is to be fixed and the evidence reach the next attempt's worker (R3.2)."""
+    served = model(
+        script(
+            worker("subtract", call("write_file", path="calc.py", file_text="def add(a, b):\n    return 0\n"), finish(), attempt=1),
+            worker("subtract", WRITE, finish(), attempt=2),
+            review(),
+        )
+    )  # fmt: skip
+    story.plan(plan_of(task("subtract")))
+
+    story.ok("execute")
+
+    second = next(b for b in served.requests if "Attempt: 2" in json.dumps(b["messages"][1]))
+    told = json.dumps(second["messages"][1])
+    assert "check_failed" in told or "exited with 1" in told
+    assert "python3 -m unittest -q" in told
+    assert "AssertionError" in told
+
+
+def test_work_outside_the_allowed_paths_is_refused_and_shell_writes_are_found(story: Story, model: Serve) -> None:
+    """A file tool may not write elsewhere, and what a command writes elsewhere rejects the attempt (R4.10)."""
+    model(
+        script(
+            worker("subtract", call("write_file", path="setup.cfg", file_text="x"), WRITE,
+                   call("run_command", command="echo hello > other.txt; echo x >> test_calc.py"), finish(), attempt=1),
+            worker("subtract", call("run_command", command="rm other.txt; git checkout test_calc.py || true"),
+                   call("write_file", path="test_calc.py", file_text="x"),
+                   call("run_command", command="git show HEAD:test_calc.py > test_calc.py"), finish()),
+            review(),
+        )
+    )  # fmt: skip
+    story.plan(plan_of(task("subtract")))
+
+    story.ok("execute")
+
+    refused = story.ask("MATCH (c:ToolCall {status: 'refused'}) RETURN c.tool AS tool, c.result AS result")
+    assert {row["tool"] for row in refused} == {"write_file"}
+    assert "calc.py" in refused[0]["result"]
+    findings = story.ask("MATCH (:Attempt {number: 1})-[:FOUND]->(f) RETURN f.code AS code, f.locus AS locus")
+    assert {(row["code"], row["locus"]) for row in findings} == {("out_of_scope", "test_calc.py")}
+
+
+TEST_SUB = """import unittest
+
+from calc import subtract
+
+
+class Subtract(unittest.TestCase):
+    def test_subtract(self):
+        self.assertEqual(subtract(5, 3), 2)
+"""
