@@ -25,6 +25,8 @@ def _text(value: str) -> str:
         raise ValueError("is empty")
     if "\0" in value:
         raise ValueError("holds a NUL character, which no file or command can")
+    if any("\ud800" <= char <= "\udfff" for char in value):
+        raise ValueError("holds half a character (a lone surrogate)")
     return value
 
 

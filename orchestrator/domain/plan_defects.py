@@ -43,7 +43,7 @@ class Defect:
 
     def __str__(self) -> str:
         where = [part for part in (self.task, self.field, f"line {self.line}" if self.line else "") if part]
-        return f"{', '.join(where)}: {self.message}" if where else self.message
+        return f"{', '.join(where) or 'the file'}: {self.message}"
 
 
 class PlanFileError(PlanError):
@@ -79,6 +79,8 @@ class Source:
     problems: tuple[Problem, ...] = ()
     left_out: tuple[str, ...] = ()
     """Parts of a Markdown file that no field of a plan takes, for a notice."""
+    unreadable: bool = False
+    """Nothing could be parsed: the problems are all there is to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +96,15 @@ class Examined:
     def ready(self) -> PlanFile:
         """The plan. Raises PlanFileError with every defect, refused commands among them."""
         if self.plan is None:
-            raise PlanFileError([*self.defects, *self.refusals])
+            raise PlanFileError(_in_order([*self.defects, *self.refusals]))
         return self.plan
 
 
 def examine(source: Source) -> Examined:
     """Read the document; all of its defects, in the order of its lines."""
-    found = [*source.problems, *_field_problems(source.document), *_task_problems(source.document)]
+    found = list(source.problems)
+    if not source.unreadable:
+        found += [*_field_problems(source.document), *_task_problems(source.document)]
     defects = tuple(_in_order(_defects(source, found)))
     plan = None if defects else PlanFile.model_validate(source.document)
     refusals = tuple(_in_order(_defects(source, _command_problems(source.document))))
@@ -161,6 +165,8 @@ def _field_problems(document: Any) -> Iterator[Problem]:
         PlanFile.model_validate(document)
     except ValidationError as error:
         for details in error.errors(include_url=False):
+            if details["type"] == "too_short" and _size(details["input"]):
+                continue  # pydantic counts valid entries only; the invalid ones are reported themselves
             yield Problem(tuple(details["loc"]), None, _message(details))
 
 
@@ -186,7 +192,6 @@ _LIMITED = {
     "string_too_long": "must be at most {max_length} characters long, is {size}",
     "too_long": "must hold at most {max_length} entries, holds {size}",
     "too_short": "must hold at least {min_length} entry, holds none",
-    "string_unicode": "holds half a character (a lone surrogate)",
     "invalid_key": "a field's name must be a text",
 }
 _MEANT = {
