@@ -339,7 +339,8 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class ReviewAssignment:
-    """What QC is told: the task, the whole diff and the executed checks, beside the worker's own summary."""
+    """What QC is told: the task, the whole diff and the executed checks, beside the worker's own summary. `number` is
+    the attempt's."""
 
     goal: str
     task: Task
@@ -349,6 +350,7 @@ class ReviewAssignment:
     dependencies: tuple[DependencyResult, ...]
     strictness: str
     budget: int
+    number: int = 1
 
 
 @dataclass(frozen=True, slots=True)
