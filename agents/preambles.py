@@ -1,0 +1,36 @@
+"""The texts that roles are told, from the folder preambles/: Markdown with {{variables}}, nothing else."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+
+from orchestrator.domain.errors import OrchestrateError
+
+_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+
+
+class PreambleError(OrchestrateError):
+    """A template that is missing, or whose variables are not those it was given. A defect of ours."""
+
+
+def render(name: str, /, **variables: object) -> str:
+    """The template preambles/<name>.md with its variables filled in; values are not looked into for variables.
+
+    Raises PreambleError for a missing template, a variable without a value, and a value without its variable."""
+    template = _template(name)
+    wanted = set(_VARIABLE.findall(template))
+    if wanted != set(variables):
+        missing, unknown = sorted(wanted - set(variables)), sorted(set(variables) - wanted)
+        raise PreambleError(f"Preamble {name}: missing variables {missing}, unknown variables {unknown}.")
+    return _VARIABLE.sub(lambda match: str(variables[match.group(1)]), template).strip()
+
+
+@cache
+def _template(name: str) -> str:
+    file = resources.files("preambles").joinpath(f"{name}.md")
+    try:
+        return file.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        raise PreambleError(f"There is no preamble {name}.md.") from None

@@ -1,0 +1,185 @@
+"""One role's conversation with one model: transcript, window, tools and chat behind the port Session."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from agents.chat.json_tools import json_values, tool_calls_in_text
+from agents.chat.port import Chat, ChatReply, ChatRequest, Message, RawToolCall
+from agents.preambles import render
+from agents.tools.port import Bench, Tool
+from agents.tools.toolbox import Toolbox, wire_arguments, wire_name
+from agents.transcript import RESULT_CHARS, Asked, Transcript
+from agents.window import Composed, Limits, Window, compose
+from orchestrator.domain.ports import Call, Reply, Request, ToolOutcome, Workspace
+
+_MARGIN = 0.05  # of the prompt's room is left free: the estimate is high, but no promise
+_PAGE_MARGIN = 200  # what read_output's heading takes of a result
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a conversation begins: the role's standing instructions, its assignment, and texts that the assignment shows
+    cut and that read_output gives whole, by name."""
+
+    system: str
+    task: str
+    kept: Mapping[str, str]
+
+
+class ChatSession:
+    """The one implementation of the port Session. Not thread-safe, but for execute(), which changes nothing here."""
+
+    def __init__(
+        self,
+        chat: Chat,
+        tools: Sequence[Tool],
+        opening: Opening,
+        workspace: Workspace | None,
+        *,
+        read_only: bool = False,
+        submit: str = "",
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._chat = chat
+        self._submit = submit
+        prompt_tokens = chat.context_window - chat.max_output_tokens
+        self._limits = Limits(token_cap=int(prompt_tokens * (1 - _MARGIN)))
+        chars = result_chars(chat)
+        head: tuple[Message, ...] = (
+            {"role": "system", "content": opening.system},
+            {"role": "user", "content": opening.task},
+        )
+        self._transcript = Transcript(head, result_chars=chars)
+        for name, text in opening.kept.items():
+            self._transcript.keep(name, text)
+        self._window = Window(prefix=head)
+        page = chars - _PAGE_MARGIN
+        bench = Bench(workspace, self._transcript, page_chars=page, read_only=read_only) if workspace else None
+        self._tools = Toolbox(tools, bench, monotonic)
+        self._ids: set[str] = set()
+        self._ok: dict[str, bool] = {}
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self._chat.model
+
+    @property
+    def control_tools(self) -> frozenset[str]:
+        """The tools whose effect is the engine's."""
+        return self._tools.control_tools
+
+    def compose(self, notices: Sequence[str], *, withhold_tools: bool = False, shrink: int = 0) -> Request:
+        """The next request (port Session). Raises ValueError while a call waits for its result."""
+        if self._transcript.unanswered:
+            raise ValueError(f"These calls have no result yet: {', '.join(self._transcript.unanswered)}.")
+        tools = self._tools.finishing_schemas if withhold_tools else self._tools.schemas
+        if withhold_tools:
+            told = render("overlays/finish_now", tools=" or ".join(self._tools.finishing_tools))
+            notices = [*notices, told]
+        composed = compose(
+            self._transcript.head,
+            self._transcript.entries,
+            self._window,
+            self._limits,
+            lambda messages: self._chat.estimate(messages, tools),
+            notices=notices,
+            shrink=shrink,
+        )
+        chat_request = ChatRequest(composed.messages, tools, self._tool_choice(len(tools), withhold_tools))
+        return self._request(composed, chat_request, withhold_tools)
+
+    def _tool_choice(self, tools: int, withhold_tools: bool) -> str:
+        """Free until only ending is left; then a call is asked for, by name where there is but one."""
+        if tools == 1:
+            return self._tools.finishing_tools[0]
+        return "required" if withhold_tools else "auto"
+
+    def _request(self, composed: Composed, chat_request: ChatRequest, tools_withheld: bool) -> Request:
+        most_output = self._chat.max_output_tokens
+        return Request(
+            model=self._chat.model,
+            window_messages=len(composed.messages),
+            window_tokens=composed.tokens,
+            reserved_tokens=composed.tokens + most_output,
+            reserved_usd=self._chat.price(composed.tokens, 0, most_output),
+            compacted=composed.compacted,
+            tools_withheld=tools_withheld,
+            body={"request": chat_request, "window": composed.window},
+        )
+
+    def send(self, request: Request) -> Reply:
+        """Send it and read the reply (port Session). The window it was composed with holds from then on."""
+        answer = self._chat.complete(request.body["request"])
+        self._window = request.body["window"]
+        raw = answer.tool_calls or self._written_calls(answer.text)
+        calls = tuple(
+            self._tools.parse(call, self._fresh_id(call.id), cut_off=answer.finish_reason == "length") for call in raw
+        )
+        text = answer.text if answer.tool_calls or not raw else ""
+        self._transcript.say(text, [Asked(call.call_id, wire_name(call.tool), wire_arguments(call)) for call in calls])
+        return _reply(answer, calls)
+
+    def _written_calls(self, text: str) -> tuple[RawToolCall, ...]:
+        """Calls that a weak model wrote into its text, and the submit tool's bare object (R1.12)."""
+        found = [call for call in tool_calls_in_text(text) if self._tools.knows(call.name)]
+        if not found and self._submit:
+            values = (json.dumps(value) for value in json_values(text) if self._tools.fits(self._submit, value))
+            found = [RawToolCall("", self._submit, value) for value in values][-1:]
+        return tuple(RawToolCall("", call.name, call.arguments) for call in found)
+
+    def _fresh_id(self, wanted: str) -> str:
+        """An id that no other call of this conversation has, since read_output finds results by it."""
+        base = wire_name(wanted) if wanted else "call"
+        fresh, number = base if wanted else f"{base}_{len(self._ids) + 1}", len(self._ids)
+        while fresh in self._ids:
+            number += 1
+            fresh = f"{base[:50]}_{number}"
+        self._ids.add(fresh)
+        return fresh
+
+    def execute(self, call: Call) -> ToolOutcome:
+        """Run a valid call's tool (port Session)."""
+        outcome = self._tools.execute(call)
+        self._ok[call.call_id] = outcome.ok
+        return outcome
+
+    def answer(self, call: Call, text: str) -> None:
+        """Give the call its result (port Session)."""
+        self._transcript.answer(call.call_id, text, self._status(call))
+
+    def _status(self, call: Call) -> str:
+        if call.call_id in self._ok:
+            return "ok" if self._ok[call.call_id] else "failed"
+        return "invalid" if call.defect else "answered"
+
+    def remind(self, text: str) -> None:
+        """Add a user message (port Session)."""
+        self._transcript.remind(text)
+
+
+def result_chars(chat: Chat) -> int:
+    """Characters of one result that the model is shown at once: 16 KiB, or a quarter of what a small model can read
+    (about four characters a token)."""
+    return max(min(RESULT_CHARS, chat.context_window - chat.max_output_tokens), 1_000)
+
+
+def _reply(answer: ChatReply, calls: tuple[Call, ...]) -> Reply:
+    return Reply(
+        text=answer.text,
+        calls=calls,
+        prompt_tokens=answer.prompt_tokens,
+        cached_tokens=answer.cached_tokens,
+        completion_tokens=answer.completion_tokens,
+        estimated=answer.estimated,
+        cost_usd=answer.cost_usd,
+        latency_ms=answer.latency_ms,
+        wait_ms=answer.wait_ms,
+        retries=answer.retries,
+        finish_reason=answer.finish_reason,
+        model=answer.model,
+    )

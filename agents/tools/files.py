@@ -1,0 +1,213 @@
+"""The file tools. The workspace confines every path; these know lines, encodings and what helps after a miss."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from pathlib import PurePosixPath
+from typing import Annotated
+
+from pydantic import Field
+
+from agents.tools.port import Arguments, Bench, Result
+from agents.tools.text import TextFile, decode
+from agents.transcript import cut
+from orchestrator.domain.errors import PathRefusedError, ToolError
+
+_MOST_SHOWN = 400_000  # characters of one file; beyond, a view_range says which
+_MOST_LISTED = 2_000
+_NUMBERED = re.compile(r"^ *\d+\t", re.MULTILINE)
+
+
+class ReadFile(Arguments):
+    """Read a text file, each line after its number and a tab, or list a folder."""
+
+    path: str = Field(min_length=1)
+    """From the repository's top level."""
+    view_range: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
+    """First and last line, from 1; -1 as last means the end of the file."""
+
+
+def read_file(bench: Bench, arguments: ReadFile) -> Result:
+    """The file's lines with their numbers; a folder's listing; what a binary or empty file is."""
+    try:
+        content = bench.workspace.read(arguments.path)
+    except PathRefusedError:
+        raise
+    except ToolError as error:
+        return _not_a_file(bench, arguments.path, error)
+    file = decode(content)
+    if file is None:
+        return Result(f"{arguments.path} is a binary file of {len(content)} bytes; it cannot be shown.")
+    if not content:
+        return Result(f"{arguments.path} is empty (0 bytes).")
+    first, last = _range(arguments, len(file.lines))
+    numbered = "\n".join(f"{n:>6}\t{line}" for n, line in enumerate(file.lines[first - 1 : last], first))
+    return Result(f"{arguments.path}, {_kind(file, first, last)}:\n{cut(numbered, _MOST_SHOWN)}")
+
+
+def _range(arguments: ReadFile, count: int) -> tuple[int, int]:
+    first, last = arguments.view_range or (1, -1)
+    if first < 1 or last < -1 or last == 0 or (last != -1 and last < first):
+        raise ToolError(f"view_range [{first}, {last}] is no range of lines: the first line is 1, -1 is the end.")
+    if first > count:
+        raise ToolError(f"view_range starts at line {first}, but {arguments.path} has {count} lines.")
+    return first, count if last == -1 else min(last, count)
+
+
+def _kind(file: TextFile, first: int, last: int) -> str:
+    count = len(file.lines)
+    shown = f"{count} lines" if (first, last) == (1, count) else f"lines {first} to {last} of {count}"
+    odd = [
+        "CRLF line ends (shown and edited as \\n)" if file.crlf else "",
+        "not UTF-8, read as Latin-1" if file.encoding != "utf-8" else "",
+        "" if file.raw.endswith("\n") else "no line end after the last line",
+    ]
+    return ", ".join([shown, *filter(None, odd)])
+
+
+def _not_a_file(bench: Bench, path: str, error: ToolError) -> Result:
+    """A folder's listing, or the error with the names that come nearest."""
+    listing = bench.workspace.files(path)
+    if listing:
+        return Result(f"{path} is a folder:\n{_listed(listing)}")
+    files = bench.workspace.files()
+    names = {file: PurePosixPath(file).name for file in files}
+    near = difflib.get_close_matches(PurePosixPath(path).name, sorted(set(names.values())), n=3)
+    similar = [file for file in files if names[file] in near][:3]
+    raise ToolError(f"{error} Similar names: {', '.join(similar)}." if similar else str(error))
+
+
+class ListFiles(Arguments):
+    """List the repository's files: tracked ones and new ones that are not ignored."""
+
+    path: str = "."
+    """A folder, from the repository's top level."""
+    glob: str | None = None
+    """Only files that match, such as **/*.py."""
+
+
+def list_files(bench: Bench, arguments: ListFiles) -> Result:
+    """The paths, one a line."""
+    files = bench.workspace.files(arguments.path, arguments.glob)
+    where = f"{arguments.path} that match {arguments.glob}" if arguments.glob else arguments.path
+    return Result(_listed(files) if files else f"There are no files under {where}.")
+
+
+def _listed(files: tuple[str, ...]) -> str:
+    more = f"\n[{len(files) - _MOST_LISTED} more; narrow with path or glob]" if len(files) > _MOST_LISTED else ""
+    return "\n".join(files[:_MOST_LISTED]) + more
+
+
+class WriteFile(Arguments):
+    """Create a file, or replace all of its content. Missing folders are made."""
+
+    path: str = Field(min_length=1)
+    """From the repository's top level."""
+    file_text: str
+    """The whole new content."""
+
+
+def write_file(bench: Bench, arguments: WriteFile) -> Result:
+    """Write it; an existing file keeps its line ends and BOM."""
+    old = _existing(bench, arguments.path)
+    text = arguments.file_text
+    if old is None:
+        content = text.encode()
+    else:
+        kept = TextFile("", bom=old.bom)
+        content = kept.encode(old.with_line_ends(text) if old.crlf else text)
+    bench.workspace.write(arguments.path, content)
+    done = "Created" if old is None else "Replaced"
+    return Result(f"{done} {arguments.path}: {len(TextFile(text).lines)} lines, {len(content)} bytes.")
+
+
+def _existing(bench: Bench, path: str) -> TextFile | None:
+    try:
+        return decode(bench.workspace.read(path)) or TextFile("")
+    except PathRefusedError:
+        raise
+    except ToolError:
+        return None  # missing; a folder or a device is refused by the write itself
+
+
+class EditFile(Arguments):
+    """Replace one passage of a file. old_str must be exactly what the file holds, without read_file's line numbers,
+    and must occur once."""
+
+    path: str = Field(min_length=1)
+    """From the repository's top level."""
+    old_str: str = Field(min_length=1)
+    """The passage as it is, with enough lines around it to occur once."""
+    new_str: str
+    """What takes its place; empty to delete it."""
+
+
+def edit_file(bench: Bench, arguments: EditFile) -> Result:
+    """Replace the one match; anything but one is an error that says where to look."""
+    content = bench.workspace.read(arguments.path)
+    file = decode(content)
+    if file is None:
+        raise ToolError(f"{arguments.path} is a binary file of {len(content)} bytes; it cannot be edited.")
+    if arguments.old_str == arguments.new_str:
+        raise ToolError("old_str and new_str are equal: nothing would change.")
+    match = _only_match(file, arguments)
+    new = file.with_line_ends(arguments.new_str, like=match.group())
+    raw = file.raw[: match.start()] + new + file.raw[match.end() :]
+    try:
+        bench.workspace.write(arguments.path, file.encode(raw))
+    except UnicodeEncodeError:
+        raise ToolError(f"{arguments.path} is not UTF-8 but {file.encoding}, which cannot hold new_str.") from None
+    first = file.raw.count("\n", 0, match.start()) + 1
+    return Result(
+        f"Edited {arguments.path} at line {first}: {_count(match.group())} replaced by {_count(new)}; "
+        f"the file has {len(TextFile(raw).lines)} lines now."
+    )
+
+
+def _count(text: str) -> str:
+    lines = len(TextFile(text).lines)
+    return f"{lines} line" if lines == 1 else f"{lines} lines"
+
+
+def _only_match(file: TextFile, arguments: EditFile) -> re.Match[str]:
+    matches = file.find(arguments.old_str)
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        at = ", ".join(str(file.raw.count("\n", 0, match.start()) + 1) for match in matches[:10])
+        raise ToolError(
+            f"old_str occurs {len(matches)} times in {arguments.path} (lines {at}); it must occur once. "
+            "Add lines before or after it."
+        )
+    raise ToolError(f"old_str does not occur in {arguments.path}. {_hint(file, arguments.old_str)}")
+
+
+def _hint(file: TextFile, old: str) -> str:
+    """Why it may have missed: copied line numbers, other white space, or a line that is nearly the same."""
+    wanted = TextFile(old).lines
+    if len(_NUMBERED.findall(old)) == len(wanted):
+        return "Leave out the line numbers and tabs that read_file puts before each line."
+    first = next((line.strip() for line in wanted if line.strip()), "")
+    stripped = [line.strip() for line in file.lines]
+    if first in stripped:
+        return (
+            f"Its first line stands in line {stripped.index(first) + 1}, but the white space or what follows differs."
+        )
+    near = difflib.get_close_matches(first, stripped[:5_000], n=1)
+    if near:
+        return f'Nearest is line {stripped.index(near[0]) + 1}: "{cut(near[0], 200)}".'
+    return "Read the file again: it may have changed."
+
+
+class DeleteFile(Arguments):
+    """Delete a file."""
+
+    path: str = Field(min_length=1)
+    """From the repository's top level."""
+
+
+def delete_file(bench: Bench, arguments: DeleteFile) -> Result:
+    """Delete it."""
+    bench.workspace.delete(arguments.path)
+    return Result(f"Deleted {arguments.path}.")

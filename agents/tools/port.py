@@ -1,0 +1,71 @@
+"""What a tool is: arguments as one pydantic model, a function over a Bench, and what the guards must know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from orchestrator.domain.ports import Workspace
+
+
+class Arguments(BaseModel):
+    """Base of all tools' arguments. The class docstring is the tool's description, a field's docstring the field's."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, frozen=True)
+
+
+class Outputs(Protocol):
+    """The results of earlier calls in full (agents/transcript.py)."""
+
+    def output(self, call_id: str) -> str | None:
+        """The whole result of a call, None for an unknown id."""
+        ...
+
+    def ids(self) -> tuple[str, ...]:
+        """Every id that `output` knows, oldest first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What tools work on. `page_chars` is the most that read_output shows at once."""
+
+    workspace: Workspace
+    outputs: Outputs
+    page_chars: int
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a tool says. A failed one may name what its error belongs to, so that equal texts of different causes (a
+    search command that finds nothing, exit code 1) are no repeated error. `infrastructure` marks a failure of ours."""
+
+    text: str
+    ok: bool = True
+    error_of: str = ""
+    infrastructure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool. `run` is None for control tools, whose effect is the engine's. `touches` says what it may change:
+    nothing, the file `path`, or anything. `pure`: the same call over an unchanged workspace gives the same result.
+    `cosmetic` arguments are no part of the signature (R1.2); `path`, where there is one, is normalised in it. `schema`
+    draws the parameters from another model than the one that reads them."""
+
+    name: str
+    arguments: type[Arguments]
+    run: Callable[[Bench, Any], Result] | None = None
+    touches: Literal["nothing", "path", "anything"] = "nothing"
+    pure: bool = False
+    cosmetic: frozenset[str] = frozenset()
+    schema: type[BaseModel] | None = None
+
+    @property
+    def control(self) -> bool:
+        """Whether its effect is the engine's."""
+        return self.run is None

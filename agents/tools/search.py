@@ -1,0 +1,48 @@
+"""Finding things: lines by regular expression, and the rest of an earlier result."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from agents.tools.port import Arguments, Bench, Result
+from agents.transcript import cut
+from orchestrator.domain.errors import ToolError
+
+
+class Search(Arguments):
+    """Find lines by a regular expression in the repository's text files; each match is shown as path:line:text."""
+
+    pattern: str = Field(min_length=1)
+    """A regular expression."""
+    path: str = "."
+    """A file or folder, from the repository's top level."""
+    glob: str | None = None
+    """Only files that match, such as **/*.py."""
+
+
+def search(bench: Bench, arguments: Search) -> Result:
+    """The matching lines; that there are none is an answer, no error."""
+    found = bench.workspace.search(arguments.pattern, arguments.path, arguments.glob)
+    return Result("\n".join(found) if found else f"No line matches {cut(arguments.pattern, 200)}.")
+
+
+class ReadOutput(Arguments):
+    """Read on in a result that was cut or shortened."""
+
+    call_id: str = Field(min_length=1)
+    """The id of the call whose result it is; "digest" lists all calls with their ids."""
+    offset: int = Field(default=0, ge=0)
+    """The character to start from."""
+
+
+def read_output(bench: Bench, arguments: ReadOutput) -> Result:
+    """One page of it, and how to get the next."""
+    text = bench.outputs.output(arguments.call_id)
+    if text is None:
+        known = ", ".join(bench.outputs.ids()[-8:])
+        raise ToolError(f"There is no call with the id {cut(arguments.call_id, 80)}. The last ids: {known}.")
+    start, end = arguments.offset, min(arguments.offset + bench.page_chars, len(text))
+    if start >= len(text):
+        return Result(f"The result has {len(text)} characters; there is nothing from {start} on.")
+    rest = f"; offset={end} reads on" if end < len(text) else ""
+    return Result(f"[characters {start} to {end} of {len(text)}{rest}]\n{text[start:end]}")

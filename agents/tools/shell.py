@@ -1,0 +1,46 @@
+"""run_command: a shell command in the workspace's sandbox."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from agents.tools.port import Arguments, Bench, Result
+from orchestrator.domain.ports import CommandResult
+
+_ENDED = {
+    "timeout": "stopped: it ran longer than its time limit",
+    "idle": "stopped: no output for too long; it may wait for input, which nobody gives",
+    "memory": "stopped: it used more memory than allowed",
+    "output": "stopped: it wrote more output than allowed",
+    "signal": "killed by a signal",
+    "not_started": "could not be started",
+}
+
+
+class RunCommand(Arguments):
+    """Run a shell command at the repository's top level, in a sandbox: no network unless the settings allow it, nobody
+    to answer prompts, every process ends with the command. Says the exit code last."""
+
+    command: str = Field(min_length=1)
+    """As for sh -c."""
+    timeout_s: float | None = Field(default=None, gt=0)
+    """Seconds after which it is stopped; the default is generous."""
+
+
+def run_command(bench: Bench, arguments: RunCommand) -> Result:
+    """Its output, then how it ended. Anything but exit code 0 is a failed call; the text holds no duration, so that
+    two equal runs have equal outcomes."""
+    done = bench.workspace.run(arguments.command, timeout_s=arguments.timeout_s, read_only=bench.read_only)
+    output = done.output if not done.output or done.output.endswith("\n") else done.output + "\n"
+    return Result(
+        text=f"{output}[{_status(done)}]",
+        ok=done.ended == "exited" and done.exit_code == 0,
+        error_of=arguments.command,
+        infrastructure=done.ended == "not_started",
+    )
+
+
+def _status(done: CommandResult) -> str:
+    if done.ended == "exited":
+        return f"exit code {done.exit_code}"
+    return f"{_ENDED[done.ended]}{': ' if done.detail else ''}{done.detail}"

@@ -1,0 +1,189 @@
+"""A role's tools as one: their wire schemas, calls checked, calls executed. Nothing that a model sends raises."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from agents.chat.port import RawToolCall, ToolSchema
+from agents.tools.catalogue import FINISHING
+from agents.tools.port import Arguments, Bench, Result, Tool
+from agents.tools.schema import description, parameters, tool_schema
+from agents.tools.signature import canonical, signature
+from agents.transcript import cut
+from orchestrator.domain.errors import OrchestrateError, ToolError
+from orchestrator.domain.events import ErrorKind
+from orchestrator.domain.normalise import outcome_hash
+from orchestrator.domain.ports import Call, ToolOutcome
+
+_MOST_HASHED = 1_000_000  # characters; a longer outcome is hashed by its head and tail
+_WIRE_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+class Toolbox:
+    """The tools of one session over its workspace; a session of control tools alone has none."""
+
+    def __init__(
+        self, tools: Sequence[Tool], bench: Bench | None, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._bench = bench
+        self._monotonic = monotonic
+        self.schemas = tuple(_schema(tool) for tool in tools)
+        self.finishing_schemas = tuple(_schema(tool) for tool in tools if tool.name in FINISHING)
+        self.control_tools = frozenset(tool.name for tool in tools if tool.control)
+        self.finishing_tools = tuple(tool.name for tool in tools if tool.name in FINISHING)
+
+    def knows(self, name: str) -> bool:
+        """Whether there is a tool of this name."""
+        return name in self._tools
+
+    def fits(self, name: str, value: Any) -> bool:
+        """Whether a JSON value looks like the arguments of this tool: two of its arguments, and not mostly others."""
+        tool = self._tools[name]
+        known = set((tool.schema or tool.arguments).model_fields)
+        return isinstance(value, dict) and len(known & set(value)) >= max(2, (len(value) + 1) // 2)
+
+    def parse(self, raw: RawToolCall, call_id: str, *, cut_off: bool = False) -> Call:
+        """The call, checked. What cannot be executed has a `defect` that says why and what to send instead (R1.11);
+        `cut_off` says that the reply ended at the output limit."""
+        tool = self._tools.get(raw.name)
+        try:
+            given = _json_object(raw.arguments)
+        except (ValueError, RecursionError) as error:
+            hint = " The reply ended at the output limit: send less at once." if cut_off else ""
+            return _defective(raw, call_id, tool, raw.arguments, f"no JSON object: {cut(str(error), 200)}.{hint}")
+        if tool is None:
+            return _defective(raw, call_id, None, given, self._unknown(raw.name))
+        try:
+            return self._checked(tool, raw, call_id, given)
+        except ValidationError as error:
+            return _defective(raw, call_id, tool, given, _invalid(error, tool))
+        except (ValueError, RecursionError) as error:
+            return _defective(raw, call_id, tool, given, cut(str(error), 200))
+
+    def _checked(self, tool: Tool, raw: RawToolCall, call_id: str, given: Mapping[str, Any]) -> Call:
+        strict = tool.arguments.model_config.get("extra") == "forbid"
+        arguments = tool.arguments.model_validate(given, strict=strict).model_dump()
+        identity = {name: value for name, value in arguments.items() if name not in tool.cosmetic}
+        path = self._relative(arguments.get("path"))
+        if path is not None:
+            identity["path"] = path
+        return Call(
+            call_id=call_id,
+            tool=tool.name,
+            arguments_json=raw.arguments,
+            arguments=arguments,
+            signature=signature(tool.name, canonical(identity)),
+            mutating=tool.touches != "nothing",
+            pure=tool.pure,
+            control=tool.control,
+            writes_to=(path,) if tool.touches == "path" and path is not None else (),
+        )
+
+    def _relative(self, path: Any) -> str | None:
+        """The path's one spelling where it has one; a refused path stays as it is and fails when it is used."""
+        if not isinstance(path, str) or self._bench is None:
+            return None
+        try:
+            return self._bench.workspace.relative(path)
+        except ToolError:
+            return path
+
+    def _unknown(self, name: str) -> str:
+        near = difflib.get_close_matches(name[:80], self._tools, n=1)
+        meant = f" Did you mean {near[0]}?" if near else ""
+        return f"there is no tool {cut(name, 80)!r}.{meant} Tools: {', '.join(self._tools)}."
+
+    def execute(self, call: Call) -> ToolOutcome:
+        """Run a valid call's tool. Raises only what is nobody's call: WorkspaceError, SandboxError and their like."""
+        tool = self._tools[call.tool]
+        if tool.run is None or self._bench is None:
+            raise ValueError(f"{tool.name} is a control tool: its effect is the engine's.")
+        started = self._monotonic()
+        result = _run(tool.run, self._bench, tool, tool.arguments.model_validate(call.arguments))
+        root = self._bench.workspace.shown_root
+        error = "" if result.ok else outcome_hash(f"{result.error_of}\n{cut(result.text, _MOST_HASHED)}", root)
+        kind: ErrorKind = "infrastructure" if result.infrastructure else "tool"
+        return ToolOutcome(
+            ok=result.ok,
+            text=result.text,
+            outcome_hash=outcome_hash(cut(result.text, _MOST_HASHED), root),
+            duration_ms=(self._monotonic() - started) * 1000,
+            error_kind="none" if result.ok else kind,
+            error_hash=error,
+            touched={"nothing": (), "path": call.writes_to, "anything": None}[tool.touches],
+        )
+
+
+def _run(function: Callable[[Bench, Any], Result], bench: Bench, tool: Tool, arguments: Arguments) -> Result:
+    try:
+        return function(bench, arguments)
+    except ToolError as error:
+        return Result(f"Error: {error}", ok=False)
+    except OrchestrateError:
+        raise
+    except Exception as error:  # fail closed: whatever a hostile argument provokes is that call's error (R1.11)
+        return Result(f"Error: {tool.name} failed: {cut(str(error), 500)} ({type(error).__name__})", ok=False)
+
+
+def wire_name(name: str) -> str:
+    """A name as endpoints accept it back in a request."""
+    return _WIRE_NAME.sub("_", name)[:64] or "unnamed"
+
+
+def wire_arguments(call: Call) -> str:
+    """A call's arguments as JSON text of an object, which is all that endpoints accept back."""
+    try:
+        _json_object(call.arguments_json)
+    except (ValueError, RecursionError):
+        return json.dumps({"unreadable": cut(call.arguments_json, 2_000)})
+    return call.arguments_json
+
+
+def _schema(tool: Tool) -> ToolSchema:
+    return tool_schema(tool.name, description(tool.arguments), parameters(tool.schema or tool.arguments))
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    value = canonical(json.loads(text or "{}", parse_constant=_no_constant))
+    if not isinstance(value, dict):
+        raise ValueError(f"it is a {type(value).__name__}")
+    json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate is no text: UnicodeEncodeError is a ValueError
+    return value
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def _defective(raw: RawToolCall, call_id: str, tool: Tool | None, arguments: Any, why: str) -> Call:
+    about = f"The arguments of {tool.name} are not valid: {why}" if tool else why
+    return Call(
+        call_id=call_id,
+        tool=wire_name(raw.name),
+        arguments_json=raw.arguments,
+        arguments={},
+        signature=signature(raw.name, arguments),
+        mutating=False,
+        pure=False,
+        control=tool is not None and tool.control,
+        defect=f"Not executed: {about}",
+    )
+
+
+def _invalid(error: ValidationError, tool: Tool) -> str:
+    """Every defect with its argument, and what the tool takes."""
+    told = [
+        f"{'.'.join(str(part) for part in item['loc']) or 'arguments'}: {item['msg']}"
+        for item in error.errors(include_url=False, include_context=False)[:8]
+    ]
+    fields = tool.arguments.model_fields
+    takes = ", ".join(f"{name}{'' if field.is_required() else ' (optional)'}" for name, field in fields.items())
+    return f"{'; '.join(told)}. It takes: {takes}."

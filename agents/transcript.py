@@ -1,0 +1,177 @@
+"""The conversation as it happened: an opening that never changes, then turns with their results, and reminders.
+
+Results are kept whole here, for read_output; what the model is shown of a long one is its head and tail. Every call
+of a turn gets exactly one result before the turn joins `entries`, so that no pair is ever torn (R1.10). A message is
+built once and never changed, so that its size can be remembered by its identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from agents.chat.port import Message
+
+RESULT_CHARS = 16 * 1024
+"""A longer result is shown head and tail, with the way to read on (cli.md, Tools)."""
+DIGEST = "digest"
+"""The id under which read_output lists every call of the conversation."""
+_HEAD_SHARE = 0.6  # of what is left of a cut text stands before the cut (R1.13)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call as it stands in the messages: unique id, a name and JSON arguments that every endpoint accepts."""
+
+    call_id: str
+    tool: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A call and its result as the model is shown it, with one word on how it went."""
+
+    asked: Asked
+    result: str
+    status: str
+
+    @cached_property
+    def message(self) -> Message:
+        """The result in wire form."""
+        return {"role": "tool", "tool_call_id": self.asked.call_id, "content": self.result}
+
+    @cached_property
+    def line(self) -> str:
+        """The digest's line: id to read it by, name, arguments, how it went, a short result."""
+        arguments = excerpt(self.asked.arguments, 100)
+        return f"- {self.asked.call_id}: {self.asked.tool} {arguments} -> {self.status}: {excerpt(self.result, 100)}"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One reply with tool calls, and their results in the order asked."""
+
+    text: str
+    pairs: tuple[Pair, ...]
+
+    @cached_property
+    def messages(self) -> tuple[Message, ...]:
+        """The turn in wire form."""
+        return turn_messages(self.text, self.pairs)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A message without calls: the model's text, or a reminder of ours (role user)."""
+
+    role: str
+    text: str
+
+    @cached_property
+    def messages(self) -> tuple[Message, ...]:
+        """The remark in wire form."""
+        return ({"role": self.role, "content": self.text},)
+
+
+Entry = Turn | Remark
+
+
+def turn_messages(text: str, pairs: Sequence[Pair]) -> tuple[Message, ...]:
+    """An assistant message with these calls, and their results: a whole turn, or what a window keeps of one."""
+    calls = [
+        {
+            "id": pair.asked.call_id,
+            "type": "function",
+            "function": {"name": pair.asked.tool, "arguments": pair.asked.arguments},
+        }
+        for pair in pairs
+    ]
+    said: Message = {"role": "assistant", "content": text or None, "tool_calls": calls}
+    return (said, *(pair.message for pair in pairs))
+
+
+def excerpt(text: str, limit: int) -> str:
+    """One line of at most `limit` characters: the text's beginning and end."""
+    flat = " ".join(text[: 20 * limit].split()) if len(text) <= 20 * limit else _both_ends(text, limit)
+    if len(flat) <= limit:
+        return flat
+    half = (limit - 3) // 2
+    return f"{flat[: limit - 3 - half]}...{flat[-half:]}"
+
+
+def _both_ends(text: str, limit: int) -> str:
+    return " ".join(f"{text[: 10 * limit]} {text[-10 * limit :]}".split())
+
+
+def cut(text: str, limit: int, call_id: str = "") -> str:
+    """The text in at most `limit` characters: head and tail 60 to 40 around one marker, which says how to read on."""
+    if len(text) <= limit:
+        return text
+    room = limit - len(_marker(call_id, limit))
+    if room < 2:
+        return text[: max(limit, 0)]
+    head = int(room * _HEAD_SHARE)
+    tail = room - head
+    return f"{text[:head]}{_marker(call_id, head)}{text[-tail:]}"
+
+
+def _marker(call_id: str, offset: int) -> str:
+    if not call_id:
+        return "\n[... cut ...]\n"
+    return f'\n[... cut; read_output(call_id="{call_id}", offset={offset}) reads on from here ...]\n'
+
+
+class Transcript:
+    """Grows by say, answer and remind; composing a window only reads it."""
+
+    def __init__(self, head: Sequence[Message], *, result_chars: int = RESULT_CHARS) -> None:
+        self.head = tuple(head)
+        self.entries: list[Entry] = []
+        self._result_chars = result_chars
+        self._outputs: dict[str, str] = {}
+        self._text = ""
+        self._asked: tuple[Asked, ...] = ()
+        self._answered: dict[str, Pair] = {}
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """The ids of calls that have no result yet; a request can be composed only when there are none."""
+        return tuple(asked.call_id for asked in self._asked if asked.call_id not in self._answered)
+
+    def say(self, text: str, asked: Sequence[Asked]) -> None:
+        """The model's reply; with calls it becomes a turn as soon as all of them are answered."""
+        if not asked:
+            self.entries.append(Remark("assistant", text or "(empty reply)"))
+            return
+        self._text, self._asked, self._answered = text, tuple(asked), {}
+
+    def answer(self, call_id: str, text: str, status: str) -> None:
+        """Give a call its result. Raises ValueError for a call that is not waiting for one."""
+        asked = next((a for a in self._asked if a.call_id == call_id), None)
+        if asked is None or call_id in self._answered:
+            raise ValueError(f"Call {call_id} is not waiting for a result; waiting: {', '.join(self.unanswered)}.")
+        self._outputs[call_id] = text
+        self._answered[call_id] = Pair(asked, cut(text, self._result_chars, call_id), status)
+        if len(self._answered) == len(self._asked):
+            self.entries.append(Turn(self._text, tuple(self._answered[a.call_id] for a in self._asked)))
+            self._asked = ()
+
+    def remind(self, text: str) -> None:
+        """Add a user message."""
+        self.entries.append(Remark("user", text))
+
+    def keep(self, name: str, text: str) -> None:
+        """Make a text of the assignment readable by read_output under `name`."""
+        self._outputs[name] = text
+
+    def output(self, call_id: str) -> str | None:
+        """The whole result of a call, the list of all calls for `digest`, or None for an unknown id."""
+        if call_id == DIGEST:
+            return "\n".join(pair.line for entry in self.entries if isinstance(entry, Turn) for pair in entry.pairs)
+        return self._outputs.get(call_id)
+
+    def ids(self) -> tuple[str, ...]:
+        """Every id that `output` knows, oldest first."""
+        return (*self._outputs, DIGEST)

@@ -1,0 +1,67 @@
+"""The QC role: one review, with reading tools, commands over a read-only workspace, and submit_review."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from agents import briefing
+from agents.briefing import Briefing
+from agents.chat.port import Chat
+from agents.preambles import render
+from agents.session import ChatSession, Opening, result_chars
+from agents.tools import catalogue
+from orchestrator.domain.ports import ReviewAssignment, Workspace
+
+_GOAL_CHARS = 4_000
+_DIFF_PAGES = 6  # a longer diff is cut in the assignment, which says so, and read on with read_output (R2.8)
+
+
+class ChatVerifier:
+    """The port Reviewer. `threshold` is the score that a pass needs."""
+
+    def __init__(self, chat: Chat, threshold: int, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._chat = chat
+        self._threshold = threshold
+        self._monotonic = monotonic
+
+    def begin(self, assignment: ReviewAssignment, workspace: Workspace) -> ChatSession:
+        """Open a review's conversation."""
+        brief = Briefing(_DIFF_PAGES * result_chars(self._chat))
+        system = render(
+            "verifier",
+            role=assignment.task.qc_role,
+            threshold=self._threshold,
+            strictness=assignment.strictness,
+            budget=assignment.budget,
+        )
+        opening = Opening(system, _told(assignment, brief), brief.kept)
+        return ChatSession(
+            self._chat,
+            catalogue.VERIFIER,
+            opening,
+            workspace,
+            read_only=True,
+            submit=catalogue.SUBMIT_REVIEW.name,
+            monotonic=self._monotonic,
+        )
+
+
+def _told(assignment: ReviewAssignment, brief: Briefing) -> str:
+    task = assignment.task
+    return render(
+        "verifier_task",
+        key=task.key,
+        number=assignment.number,
+        title=task.title,
+        prompt=task.prompt,
+        criteria=briefing.bullets(task.acceptance_criteria),
+        edge_cases=briefing.bullets(task.edge_cases),
+        verification_criteria=briefing.criteria(task.verification_criteria),
+        allowed_paths=briefing.listed(task.allowed_paths),
+        checks=brief.checks(assignment.checks),
+        diff=brief.excerpt("diff", assignment.diff),
+        worker_output=brief.excerpt("worker-output", assignment.worker_output, _GOAL_CHARS),
+        goal=brief.excerpt("goal", assignment.goal, _GOAL_CHARS),
+        sections=brief.dependencies(assignment.dependencies),
+    )

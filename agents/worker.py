@@ -1,0 +1,90 @@
+"""The worker role: one attempt's conversation, with all tools but the submit tools."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from agents import briefing
+from agents.briefing import Briefing
+from agents.chat.port import Chat
+from agents.preambles import render
+from agents.session import ChatSession, Opening, result_chars
+from agents.tools import catalogue
+from orchestrator.domain.ports import Assignment, Workspace
+from orchestrator.domain.records import AttemptSummary
+
+_GOAL_CHARS = 4_000
+_MINIMAL_CHANGE_FROM = 2
+
+
+class ChatWorker:
+    """The port Worker. `chat_for` gives the chat of the model that a task names itself."""
+
+    def __init__(
+        self,
+        chat: Chat,
+        *,
+        chat_for: Callable[[str], Chat] | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._chat = chat
+        self._chat_for = chat_for
+        self._monotonic = monotonic
+
+    def begin(self, assignment: Assignment, workspace: Workspace) -> ChatSession:
+        """Open an attempt's conversation."""
+        named = assignment.task.model
+        chat = self._chat_for(named) if named and self._chat_for else self._chat
+        brief = Briefing(result_chars(chat))
+        opening = Opening(
+            system=render("worker", role=assignment.task.role, progress_every=assignment.progress_every),
+            task=_told(assignment, brief),
+            kept=brief.kept,
+        )
+        return ChatSession(chat, catalogue.WORKER, opening, workspace, monotonic=self._monotonic)
+
+
+def _told(assignment: Assignment, brief: Briefing) -> str:
+    task = assignment.task
+    return render(
+        "worker_task",
+        key=task.key,
+        number=assignment.number,
+        title=task.title,
+        prompt=task.prompt,
+        criteria=briefing.bullets(task.acceptance_criteria),
+        edge_cases=briefing.bullets(task.edge_cases),
+        verification=briefing.commands(assignment.verification),
+        files_read=briefing.listed(task.files_read),
+        files_written=briefing.listed(task.files_written),
+        allowed_paths=briefing.listed(assignment.allowed_paths),
+        max_files=task.max_changed_files,
+        max_lines=task.max_changed_lines,
+        budget=assignment.budget,
+        goal=brief.excerpt("goal", assignment.goal, _GOAL_CHARS),
+        sections=_sections(assignment, brief),
+    )
+
+
+def _sections(assignment: Assignment, brief: Briefing) -> str:
+    failed = assignment.failed_checks
+    return briefing.sections(
+        (
+            brief.dependencies(assignment.dependencies),
+            _previous(assignment.previous, brief) if assignment.previous else "",
+            render("overlays/findings", findings=briefing.findings(assignment.findings)) if assignment.findings else "",
+            render("overlays/failed_checks", checks=brief.checks(failed)) if failed else "",
+            render("overlays/minimal_change") if assignment.stage >= _MINIMAL_CHANGE_FROM else "",
+        )
+    )
+
+
+def _previous(previous: AttemptSummary, brief: Briefing) -> str:
+    return render(
+        "overlays/previous_rejected" if previous.status == "rejected" else "overlays/previous_stopped",
+        number=previous.number,
+        reason=previous.stop_reason or previous.status,
+        detail=previous.stop_detail or "",
+        summary=brief.excerpt("previous-summary", previous.worker_output, _GOAL_CHARS),
+    )

@@ -1,0 +1,1 @@
+"""What the roles are told, as Markdown with {{variables}}; agents/preambles.py reads it."""
