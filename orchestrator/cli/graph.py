@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+from orchestrator.cli.values import json_option
 
 
 @click.group("graph")
@@ -35,7 +34,7 @@ def up(invocation: Invocation, as_json: bool) -> None:
 @pass_invocation
 def down(invocation: Invocation) -> None:
     """Stop the embedded server at once, whoever uses it."""
-    from orchestrator.store import embedded_stop
+    from orchestrator.store.embedded import embedded_stop
 
     with invocation.app() as app:
         stopped = embedded_stop(app.home)
@@ -52,7 +51,7 @@ def status(invocation: Invocation, as_json: bool) -> None:
 
 
 def _state(home: Any) -> dict[str, Any]:
-    from orchestrator.store import embedded_status
+    from orchestrator.store.embedded import embedded_status
 
     if uri := os.environ.get("NEO4J_URI"):
         return {"server": "neo4j", "uri": uri, "database": os.environ.get("NEO4J_DATABASE", "neo4j")}

@@ -22,15 +22,21 @@ class Invocation:
     log_level: str
 
     @contextmanager
-    def app(self, **flags: Any) -> Iterator[App]:
-        """The wired application for this folder; `flags` are settings given on the command line (None: not given)."""
+    def app(self, flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Iterator[App]:
+        """The wired application for this folder. `flags` are settings given on the command line, by dotted name (None:
+        not given); `environ` replaces the environment."""
         import os
 
         from orchestrator.cli.logs import log_to
+        from orchestrator.domain.progress import silent
         from orchestrator.wiring import open_app
 
-        given: Mapping[str, Any] = {name: value for name, value in flags.items() if value is not None}
-        with open_app(self.folder, os.environ, flags=given, on_wait=say) as app:
+        def on_wait(message: str) -> None:
+            if app.listener is silent:  # a listener is told of waits itself
+                say(message)
+
+        given = {name: value for name, value in (flags or {}).items() if value is not None}
+        with open_app(self.folder, environ or os.environ, flags=given, on_wait=on_wait) as app:
             log_to(app.home, self.log_level)
             yield app
 

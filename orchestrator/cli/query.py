@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation
+from orchestrator.cli.values import KeyValue
 
 if TYPE_CHECKING:
     from orchestrator.domain.records import Table
-
-
-class KeyValue(click.ParamType):
-    """`k=v`, where v is JSON, else a string."""
-
-    name = "k=v"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
-        """The pair."""
-        if isinstance(value, tuple):
-            return value
-        key, found, text = str(value).partition("=")
-        if not found or not key:
-            self.fail(f"{value!r} is not of the form name=value.", param, ctx)
-        try:
-            return key, json.loads(text)
-        except ValueError:
-            return key, text
 
 
 @click.command("query")
@@ -72,7 +54,7 @@ def _answer(invocation: Invocation, text: str | None, name: str | None, given: d
     statement = saved.cypher if saved else text or ""
     require_parameters(statement, {"repository": "", **bound})
     with invocation.app() as app:
-        return app.graph.query(statement, {"repository": app.repository.id, **bound}, write=write)
+        return app.graph.query(statement, {"repository": app.repository.record.id, **bound}, write=write)
 
 
 def _catalogue() -> Table:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation
+from orchestrator.cli.values import json_option
 
 if TYPE_CHECKING:
     from orchestrator.insight.status import PlanStatus
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 @click.command("status")
 @click.argument("id_", metavar="[ID]", required=False)
 @click.option("--watch", is_flag=True, help="Follow until nothing is running.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 @pass_invocation
 def command(invocation: Invocation, id_: str | None, watch: bool, as_json: bool) -> None:
     """Show how the newest plan stands, or the plan, run, task or attempt named."""
@@ -42,7 +43,7 @@ def command(invocation: Invocation, id_: str | None, watch: bool, as_json: bool)
 def _status(app: App, wanted: str | None) -> PlanStatus:
     from orchestrator.insight.status import plan_and_run, plan_status
 
-    plan_id, run_id = plan_and_run(app.graph, app.repository.id, wanted)
+    plan_id, run_id = plan_and_run(app.graph, app.repository.record.id, wanted)
     return plan_status(app.graph, plan_id, run_id)
 
 

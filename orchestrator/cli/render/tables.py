@@ -7,12 +7,11 @@ from typing import Any
 
 from rich.table import Table as RichTable
 from rich.text import Text
-from rich.tree import Tree
 
 from orchestrator.cli.render.machine import plain
 from orchestrator.cli.render.screen import console, grid, status_text
-from orchestrator.cli.render.text import cell, clean, count, duration, money, one_line, tokens
-from orchestrator.domain.records import PlannedTask, Table, TaskState
+from orchestrator.cli.render.text import cell, count, duration, money, one_line, tokens
+from orchestrator.domain.records import Table, TaskState
 
 
 def print_table(table: Table) -> None:
@@ -27,43 +26,6 @@ def print_table(table: Table) -> None:
 
 def _is_number(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
-
-
-def planned_tasks(tasks: Sequence[PlannedTask]) -> None:
-    """A plan's tasks with pre-flight's judgement, then the tree of what depends on what."""
-    shown = grid("task", "title", "band", "score", "budget", "writes", "status", right=("score", "budget"))
-    for planned in tasks:
-        task, judged = planned.task, planned.assessment
-        shown.add_row(
-            Text(task.key),
-            Text(one_line(task.title, 60)),
-            judged.band,
-            str(judged.score),
-            str(task.tool_call_budget),
-            Text("\n".join(clean(path) for path in task.files_written)),
-            status_text(planned.status),
-        )
-    console().print(shown)
-    console().print(dependency_tree([planned.task.key for planned in tasks], _needs(tasks)))
-
-
-def _needs(tasks: Sequence[PlannedTask]) -> dict[str, tuple[str, ...]]:
-    return {planned.task.key: planned.task.depends_on for planned in tasks}
-
-
-def dependency_tree(keys: Iterable[str], needs: Mapping[str, Sequence[str]]) -> Tree:
-    """Each task under the first task that it waits for; further ones are named behind it."""
-    tree = Tree(Text("order of execution", style="dim"), guide_style="dim")
-    nodes: dict[str, Tree] = {}
-    waiting = list(keys)
-    while waiting:
-        ready = [key for key in waiting if not needs[key] or needs[key][0] in nodes] or waiting
-        for key in ready:
-            first, *others = needs[key] or ("",)
-            also = f" (after {', '.join(others)} too)" if others else ""
-            nodes[key] = nodes.get(first, tree).add(Text(clean(key + also)))
-        waiting = [key for key in waiting if key not in nodes]
-    return tree
 
 
 def states_table(tasks: Sequence[TaskState]) -> RichTable:

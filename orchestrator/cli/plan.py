@@ -1,0 +1,108 @@
+"""`orchestrate plan`: a goal, or a file written by hand, becomes a plan."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from orchestrator.cli.invocation import Invocation, pass_invocation, say
+from orchestrator.cli.values import json_option
+
+if TYPE_CHECKING:
+    from orchestrator.wiring import App, PlanOutcome
+
+PLAN_REFUSED = 3
+
+
+@click.command("plan")
+@click.argument("goal", required=False)
+@click.option("--file", "file", type=click.Path(dir_okay=False, path_type=Path), help="Load a plan file instead.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the plan as a plan file.")
+@click.option("--dry-run", is_flag=True, help="Store nothing.")
+@json_option
+@pass_invocation
+def command(
+    invocation: Invocation, goal: str | None, file: Path | None, out: Path | None, dry_run: bool, as_json: bool
+) -> int:
+    """Have the PM turn GOAL into a plan of tasks (`-` reads it from stdin, `@spec.md` from a file).
+
+    With --file a plan written by hand is loaded, as YAML, JSON or a Markdown chain-output; that needs no model. `-` is
+    stdin here too.
+    """
+    if (goal is None) == (file is None):
+        raise click.UsageError("Give a GOAL, or --file PLAN.")
+    text = _goal(goal) if goal is not None else None
+    content = _read(file) if file is not None else b""
+    with invocation.app() as app:
+        outcome = _planned(app, text, content, file, store=not dry_run)
+        for warning in outcome.warnings:
+            say(f"Warning: {warning}")
+        if out is not None:
+            _write(out, outcome)
+        _show(outcome, as_json=as_json)
+    return PLAN_REFUSED if outcome.defects else 0
+
+
+def _planned(app: App, text: str | None, content: bytes, file: Path | None, *, store: bool) -> PlanOutcome:
+    from orchestrator.cli.progress import shown_progress
+    from orchestrator.wiring import load_plan, make_plan
+
+    for warning in app.repository.warnings:
+        say(f"Warning: {warning}")
+    if file is not None:
+        from orchestrator.planfile import read_plan
+
+        return load_plan(app, read_plan(content, file.suffix).ready(), store=store)
+    with shown_progress() as app.listener:
+        return make_plan(app, text or "", store=store)
+
+
+def _goal(goal: str) -> str:
+    if goal == "-":
+        goal = sys.stdin.read()
+    elif goal.startswith("@"):
+        goal = _read(Path(goal[1:])).decode("utf-8", "replace")
+    if not goal.strip():
+        raise click.UsageError("The goal is empty. Say what is to be done.")
+    return goal.strip()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def _write(out: Path, outcome: PlanOutcome) -> None:
+    from orchestrator.planfile import dump_plan
+
+    try:
+        out.write_text(dump_plan(outcome.file), encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"{out} cannot be written: {error.strerror}.") from None
+    say(f"The plan is in {out}.")
+
+
+def _show(outcome: PlanOutcome, *, as_json: bool) -> None:
+    if as_json:
+        from orchestrator.cli.render.machine import print_json
+        from orchestrator.cli.render.plans import plan_document
+
+        print_json(plan_document(outcome.plan))
+    else:
+        from orchestrator.cli.render.plans import plan_view
+        from orchestrator.cli.render.screen import console
+
+        console().print(plan_view(outcome.plan))
+    for defect in outcome.defects:
+        say(f"Refused: {defect}")
+    if outcome.defects:
+        say(f"Plan {outcome.plan.id} is refused: {len(outcome.defects)} defects. Mend them and plan again.")
+    elif outcome.stored:
+        say(f"Plan {outcome.plan.id} is ready: orchestrate execute")
+    else:
+        say("Nothing was stored (--dry-run).")

@@ -1,0 +1,62 @@
+"""A run or a task in full, and a diff."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from orchestrator.cli.render.screen import status_text
+from orchestrator.cli.render.tables import attempts_table
+from orchestrator.cli.render.text import clean
+from orchestrator.insight.full import RunInFull, TaskInFull
+
+_DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def run_view(full: RunInFull) -> RenderableType:
+    """The run's facts and its attempts."""
+    run = full.run
+    head = Text.assemble(("run ", "dim"), run.id, "  ", status_text(run.status), "\n")
+    facts = {
+        "plan": run.plan_id,
+        "branch": run.branch,
+        "base": run.base_commit,
+        "head": run.head_commit,
+        "sandbox": run.sandbox_level,
+        "started": run.started_at.isoformat(),
+        "finished": run.finished_at.isoformat() if run.finished_at else "",
+    }
+    return Group(head, *_facts(facts), Text(), attempts_table(full.attempts))
+
+
+def task_view(full: TaskInFull) -> RenderableType:
+    """What the task asks, what has become of it, and why it failed."""
+    task, state = full.state.task, full.state
+    head = Text.assemble((clean(task.key), "bold"), "  ", status_text(state.status), f"  {clean(task.title)}\n")
+    facts = {
+        "id": task.id,
+        "reason": f"waits for {state.blocked_by}" if state.blocked_by else state.stop_reason or "",
+        "budget": f"{task.tool_call_budget} calls, {task.max_attempts} attempts",
+        "depends on": ", ".join(task.depends_on),
+        "may write": ", ".join(task.allowed_paths),
+        "checks": "; ".join(task.verification),
+        "criteria": "; ".join(task.acceptance_criteria),
+    }
+    parts: list[RenderableType] = [head, *_facts(facts), Text(f"\n{clean(task.prompt).rstrip()}\n")]
+    parts.append(attempts_table(full.attempts) if full.attempts else Text("No attempt yet."))
+    if full.diagnosis:
+        parts.append(Text(f"\n{clean(full.diagnosis['summary'])}"))
+        parts += [Text(f"next: {clean(action)}") for action in full.diagnosis.get("actions") or []]
+    return Group(*parts)
+
+
+def _facts(facts: dict[str, str]) -> list[Text]:
+    return [Text.assemble((f"{name:>10}  ", "dim"), clean(value)) for name, value in facts.items() if value]
+
+
+def diff_view(diff: str) -> Text:
+    """A unified diff in its colours."""
+    text = Text()
+    for line in diff.splitlines(keepends=True):
+        text.append(clean(line), _DIFF_STYLE.get(line[:1], ""))
+    return text

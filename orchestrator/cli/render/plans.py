@@ -1,0 +1,74 @@
+"""A plan as a table and a tree, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+from rich.tree import Tree
+
+from orchestrator.cli.render.screen import grid, status_text
+from orchestrator.cli.render.text import clean, one_line
+from orchestrator.domain.records import Plan, PlannedTask
+
+
+def plan_view(plan: Plan) -> RenderableType:
+    """The goal, the tasks with pre-flight's judgement, and what waits for what."""
+    head = Text.assemble(
+        ("plan ", "dim"), plan.id, "  ", status_text(plan.status), "  ", one_line(plan.goal, 100), "\n"
+    )
+    needs = {planned.task.key: planned.task.depends_on for planned in plan.tasks}
+    checks = [Text(f"checked by: {clean(command)}", style="dim") for command in plan.verification]
+    return Group(head, _tasks(plan.tasks), Text(), dependency_tree(needs, needs), *checks)
+
+
+def _tasks(tasks: Sequence[PlannedTask]) -> RenderableType:
+    shown = grid("task", "title", "band", "score", "budget", "writes", "status", right=("score", "budget"))
+    for planned in tasks:
+        task, judged = planned.task, planned.assessment
+        shown.add_row(
+            Text(task.key),
+            Text(one_line(task.title, 60)),
+            judged.band,
+            str(judged.score),
+            str(task.tool_call_budget),
+            Text("\n".join(clean(path) for path in task.files_written)),
+            status_text(planned.status),
+        )
+    return shown
+
+
+def dependency_tree(keys: Iterable[str], needs: Mapping[str, Sequence[str]]) -> Tree:
+    """Each task under the first task that it waits for; further ones are named behind it."""
+    tree = Tree(Text("order of execution", style="dim"), guide_style="dim")
+    nodes: dict[str, Tree] = {}
+    waiting = list(keys)
+    while waiting:
+        ready = [key for key in waiting if not needs[key] or needs[key][0] in nodes] or waiting
+        for key in ready:
+            first, *others = needs[key] or ("",)
+            also = f" (after {', '.join(others)} too)" if others else ""
+            nodes[key] = nodes.get(first, tree).add(Text(clean(key + also)))
+        waiting = [key for key in waiting if key not in nodes]
+    return tree
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """`plan --json` (cli.md, Machine output)."""
+    return {
+        "planId": plan.id,
+        "status": plan.status,
+        "tasks": [
+            {
+                "id": planned.task.id,
+                "key": planned.task.key,
+                "status": planned.status,
+                "score": planned.assessment.score,
+                "band": planned.assessment.band,
+                "defects": list(planned.assessment.rejected_because),
+            }
+            for planned in plan.tasks
+        ],
+    }

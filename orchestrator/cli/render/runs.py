@@ -1,0 +1,60 @@
+"""A run's end, as a table and as JSON, and a run that is only thought through."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from orchestrator.cli.render.screen import grid, status_text
+from orchestrator.cli.render.tables import states_table
+from orchestrator.cli.render.text import clean, money, one_line, tokens
+from orchestrator.domain.records import Plan
+from orchestrator.insight.status import PlanStatus
+
+
+def run_view(found: PlanStatus) -> RenderableType:
+    """The tasks, what they cost, and where the work is."""
+    parts: list[RenderableType] = [states_table(found.tasks)]
+    run, spend = found.run, found.spend
+    if run is not None:
+        used = f"{tokens(spend.prompt_tokens + spend.completion_tokens)} tokens, {money(spend.usd)}"
+        parts.append(Text.assemble("run ", run.id, " ", status_text(run.status), f": {used}"))
+        if run.head_commit != run.base_commit:
+            parts.append(Text(f"The accepted work is on branch {clean(run.branch)}: git merge {clean(run.branch)}"))
+    return Group(*parts)
+
+
+def run_document(found: PlanStatus) -> dict[str, Any]:
+    """`execute --json` (cli.md, Machine output)."""
+    run = found.run
+    return {
+        "runId": run.id if run else None,
+        "planId": found.plan.id,
+        "branch": run.branch if run else None,
+        "status": run.status if run else None,
+        "costUsd": found.spend.usd,
+        "tasks": [
+            {
+                "key": state.task.key,
+                "status": state.status,
+                "attempts": state.attempt_number,
+                "stopReason": state.stop_reason,
+            }
+            for state in found.tasks
+        ],
+    }
+
+
+def preview_view(plan: Plan, preview: Any) -> RenderableType:
+    """What `execute --dry-run` prints: the tasks by the step in which they could start, and the bounds."""
+    tasks = {planned.task.key: planned.task for planned in plan.tasks}
+    shown = grid("step", "task", "title", "budget", "attempts", right=("budget", "attempts"))
+    for number, generation in enumerate(preview.order, start=1):
+        for key in generation:
+            task = tasks[key]
+            budget, most = str(task.tool_call_budget), str(task.max_attempts)
+            shown.add_row(str(number), Text(key), Text(one_line(task.title, 60)), budget, most)
+    bounds = [Text(clean(bound)) for bound in preview.bounds]
+    return Group(shown, Text(), *bounds, Text("Nothing was started (--dry-run).", style="dim"))

@@ -1,0 +1,73 @@
+"""A plan, run or task in full, and which two states of the repository a diff of it compares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.domain.errors import UserError
+from orchestrator.domain.ports import GraphReader
+from orchestrator.domain.records import Plan, Run, TaskState
+from orchestrator.insight.ask import ask
+from orchestrator.insight.story import Story, attempt_story
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RunInFull:
+    """A run with its attempts in the order in which they began."""
+
+    run: Run
+    attempts: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInFull:
+    """A task with what has become of it, its attempts oldest first, and why it failed."""
+
+    state: TaskState
+    attempts: tuple[Row, ...]
+    diagnosis: Row
+
+
+def in_full(reader: GraphReader, label: str, id_: str) -> Plan | RunInFull | TaskInFull | Story:
+    """What an id of this label stands for. Raises UserError for a label that is shown by none of these."""
+    if label == "Plan":
+        return reader.plan(id_)
+    if label == "Run":
+        return RunInFull(reader.run(id_), tuple(ask(reader, "run_attempts", run=id_)))
+    if label == "Task":
+        return _task(reader, id_)
+    if label == "Attempt":
+        return attempt_story(reader, id_)
+    raise UserError(f"{id_} is a {label}; a plan, run, task or attempt can be shown.")
+
+
+def _task(reader: GraphReader, task_id: str) -> TaskInFull:
+    place = ask(reader, "place", id=task_id)[0]
+    state = next(state for state in reader.tasks(place["plan"]) if state.task.id == task_id)
+    diagnosis = ask(reader, "task_diagnosis", task=task_id)
+    return TaskInFull(state, tuple(ask(reader, "task_attempts", task=task_id)), diagnosis[0] if diagnosis else {})
+
+
+def trees_of(reader: GraphReader, label: str, id_: str) -> tuple[str, str]:
+    """The tree or commit before and after. Raises UserError where there is no change to look at."""
+    if label == "Run":
+        run = reader.run(id_)
+        return run.base_commit, run.head_commit
+    attempt_id = _last_attempt(reader, id_) if label == "Task" else id_
+    if label not in ("Task", "Attempt"):
+        raise UserError(f"{id_} is a {label} and has no diff.", next_step="Name an attempt, a task or a run.")
+    attempt = reader.attempt(attempt_id)
+    if attempt.tree_before is None or attempt.tree_after is None:
+        raise UserError(f"Attempt {attempt_id} has not ended, so it has no diff yet.")
+    return attempt.tree_before, attempt.tree_after
+
+
+def _last_attempt(reader: GraphReader, task_id: str) -> str:
+    attempts = reader.history(task_id)
+    if not attempts:
+        raise UserError(f"Task {task_id} has had no attempt, so it has no diff.")
+    return attempts[-1].id
