@@ -1,0 +1,102 @@
+"""Budget: executed tool calls, and requested ones (R1.5, R1.6, R3.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from orchestrator.domain.events import BudgetDecided, Event, ToolFinished, ToolRequested
+from orchestrator.domain.verdict import ALLOW, Refuse, Verdict, Warn
+from orchestrator.guards.guard import executed, finishing, stop
+from orchestrator.guards.limits import GuardLimits
+
+NAME = "budget"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """`budget` executed calls, grants included. `running` are calls that were let through and have no result yet: they
+    count, so that calls running at once cannot exceed the budget together. `overdrawn_in` is the turn in which a call
+    beyond the budget was first refused; the turn after it is the finishing turn."""
+
+    limits: GuardLimits
+    budget: int
+    executed: int = 0
+    running: tuple[int, ...] = ()
+    requested: int = 0
+    warned: int = 0
+    overdrawn_in: int | None = None
+
+    @property
+    def used(self) -> int:
+        """Executed calls, with those that are running."""
+        return self.executed + len(self.running)
+
+    @property
+    def most_requests(self) -> int:
+        """Calls that may be asked for, duplicates and control tools counted."""
+        return self.limits.request_factor * self.budget
+
+    @property
+    def withholds_tools(self) -> bool:
+        """From 100 % of either bound on only the finishing tools are offered."""
+        return self.used >= self.budget or self.requested >= self.most_requests
+
+    def observe(self, event: Event) -> tuple[Budget, Verdict]:
+        """Judge a call before it runs; count it after; take grants in."""
+        if isinstance(event, ToolRequested):
+            return self._requested(event)
+        if isinstance(event, ToolFinished):
+            return self._finished(event)
+        if isinstance(event, BudgetDecided) and event.granted and event.granted_calls > 0:
+            return self._granted(event.granted_calls), ALLOW
+        return self, ALLOW
+
+    def _requested(self, event: ToolRequested) -> tuple[Budget, Verdict]:
+        # One request beyond the bound is left for the call that finishes.
+        if self.requested >= self.most_requests + finishing(event.call):
+            return self, stop(NAME, "request_limit", self.requested + 1, self.most_requests, {"tool": event.call.tool})
+        asked = replace(self, requested=self.requested + 1)
+        if event.call.control:
+            return asked, ALLOW
+        if self.overdrawn_in is not None and self.overdrawn_in != event.turn_seq:
+            return asked, stop(NAME, "budget_exhausted", self.used, self.budget, {"tool": event.call.tool})
+        if event.duplicate_of is not None or event.call.defect is not None:
+            return asked, ALLOW
+        if self.used >= self.budget:
+            # Calls refused here are not counted as requests: the finishing turn comes first, whatever the batch's size.
+            return replace(self, overdrawn_in=event.turn_seq), self._refuse()
+        return replace(asked, running=(*self.running, event.seq)), ALLOW
+
+    def _refuse(self) -> Refuse:
+        message = (
+            f"Refused: {self.used} of {self.budget} tool calls are used. You have one turn left to finish: "
+            "call finish_task if the work is done, else give_up and say what is missing."
+        )
+        return Refuse(NAME, "budget_exhausted", message, self.used + 1, self.budget, {"budget": self.budget})
+
+    def _finished(self, event: ToolFinished) -> tuple[Budget, Verdict]:
+        running = self.running
+        if event.seq in running:
+            at = running.index(event.seq)
+            running = running[:at] + running[at + 1 :]
+        if not executed(event):
+            return (self if running is self.running else replace(self, running=running)), ALLOW
+        return replace(self, running=running, executed=self.executed + 1)._warn()
+
+    def _warn(self) -> tuple[Budget, Verdict]:
+        crossed = self._crossed()
+        if crossed <= self.warned:
+            return self, ALLOW
+        left = max(self.budget - self.used, 0)
+        message = f"{self.used} of {self.budget} tool calls are used, {left} remain. Finish what matters most first."
+        evidence = {"used": self.used, "limit": self.budget, "remaining": left}
+        return replace(self, warned=crossed), Warn(NAME, "budget_exhausted", message, self.used, self.budget, evidence)
+
+    def _crossed(self) -> int:
+        """How many of the warning shares are reached."""
+        return sum(self.used + 1e-9 >= share * self.budget for share in self.limits.budget_warnings)
+
+    def _granted(self, calls: int) -> Budget:
+        """A larger budget has its own warnings."""
+        larger = replace(self, budget=self.budget + calls, overdrawn_in=None)
+        return replace(larger, warned=larger._crossed())

@@ -1,0 +1,65 @@
+"""Checkpoint: progress must be reported, and be progress (R3.8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from orchestrator.domain.events import Event, ProgressReported, ToolFinished
+from orchestrator.domain.normalise import outcome_hash
+from orchestrator.domain.verdict import ALLOW, Verdict, Warn
+from orchestrator.guards.guard import executed, stop
+from orchestrator.guards.limits import GuardLimits
+
+NAME = "checkpoint"
+CODE = "no_progress"
+_TEXTS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """`calls` executed since the last progress. A report is progress when its text is new and the tree or the open
+    findings changed since the report before; the first one always is."""
+
+    limits: GuardLimits
+    calls: int = 0
+    texts: tuple[str, ...] = ()
+    seen: tuple[str, str] | None = None
+    told: bool = False
+
+    @property
+    def due(self) -> bool:
+        """Whether a report should be asked for with the next notices."""
+        return self.calls >= self.limits.progress_every
+
+    def observe(self, event: Event) -> tuple[Checkpoint, Verdict]:
+        """Count executed calls; judge reports by the facts beside them."""
+        if isinstance(event, ToolFinished) and executed(event):
+            return replace(self, calls=self.calls + 1)._judge()
+        if isinstance(event, ProgressReported):
+            return self._reported(event)
+        return self, ALLOW
+
+    def _judge(self) -> tuple[Checkpoint, Verdict]:
+        limits = self.limits
+        if self.calls >= limits.progress_stop:
+            return self, stop(NAME, CODE, self.calls, limits.progress_stop)
+        if self.calls != limits.progress_warn:
+            return self, ALLOW
+        message = (
+            f"{self.calls} tool calls without progress; at {limits.progress_stop} the attempt is stopped. "
+            "Call report_progress and say what is done and what is left."
+        )
+        return self, Warn(NAME, CODE, message, self.calls, limits.progress_stop)
+
+    def _reported(self, event: ProgressReported) -> tuple[Checkpoint, Verdict]:
+        text, facts = outcome_hash(event.description), (event.tree_after, event.findings_hash)
+        missing = "its text was given before" if text in self.texts else ""
+        if facts == self.seen:
+            missing = missing or "no file and no finding changed since the last one"
+        after = replace(self, texts=(*self.texts, text)[-_TEXTS:], seen=facts)
+        if not missing:
+            return replace(after, calls=0, told=False), ALLOW
+        if self.told:
+            return after, ALLOW
+        message = f"This report does not count as progress: {missing}. {self.calls} tool calls since the last progress."
+        return replace(after, told=True), Warn(NAME, CODE, message, self.calls, self.limits.progress_stop)

@@ -1,0 +1,38 @@
+"""What a guard is: a frozen value that folds events and says what it thinks of each (architecture.md, decision 4)."""
+
+from __future__ import annotations
+
+from typing import Protocol, Self
+
+from orchestrator.domain import stops
+from orchestrator.domain.events import Event, RequestedCall, ToolFinished
+from orchestrator.domain.verdict import Evidence, Stop, Verdict
+
+FINISHING = frozenset({"finish_task", "give_up", "submit_review", "submit_plan", "submit_decision"})
+"""The control tools that end a conversation: what is left when tools are withheld."""
+
+
+class Guard(Protocol):
+    """No I/O, no clock: time is the event's `at`. The same event observed from the same value has the same answer."""
+
+    def observe(self, event: Event) -> tuple[Self, Verdict]:
+        """The guard after the event, and its verdict over it."""
+        ...
+
+
+def stop(guard: str, code: str, observed: float, limit: float, evidence: Evidence | None = None) -> Stop:
+    """A Stop whose message is the taxonomy's (R1.15)."""
+    seen = evidence or {}
+    return Stop(guard, code, stops.explain(code, observed, limit, seen), observed, limit, seen)
+
+
+def executed(event: ToolFinished) -> bool:
+    """Whether the call's tool ran, or may have run before a crash; control tools never count."""
+    if event.call.control or event.error_kind == "malformed":
+        return False
+    return event.status in ("ok", "error", "interrupted")
+
+
+def finishing(call: RequestedCall) -> bool:
+    """Whether the call is one of those left when tools are withheld."""
+    return call.tool in FINISHING

@@ -1,0 +1,153 @@
+"""The Panel: many guards as one. The strictest verdict wins, Stop is absorbing, a guard that raises stops (R3.11)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from orchestrator.domain.events import Event, Finished, GuardFired, RequestedCall, ToolFinished, ToolRequested
+from orchestrator.domain.verdict import ALLOW, Allow, Stop, Verdict, strictness
+from orchestrator.guards.budget import Budget
+from orchestrator.guards.checkpoint import Checkpoint
+from orchestrator.guards.deadline import Deadline
+from orchestrator.guards.duplicates import Duplicates
+from orchestrator.guards.guard import Guard, stop
+from orchestrator.guards.limits import GuardLimits
+from orchestrator.guards.malformed import Malformed
+from orchestrator.guards.names import Names
+from orchestrator.guards.no_action import NoAction
+from orchestrator.guards.repetition import Repetition
+from orchestrator.guards.same_error import SameError
+from orchestrator.guards.scope import Scope
+from orchestrator.guards.spend import Spend
+from orchestrator.guards.stall import Stall
+from orchestrator.guards.thrash import Thrash
+from orchestrator.guards.window import Window
+
+Role = Literal["worker", "verifier", "planner"]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A frozen value: the same events folded from the same beginning give the same Panel, live or rebuilt from the
+    graph. `served` are calls that an identical one of the same reply answers: they count for no guard."""
+
+    limits: GuardLimits
+    guards: tuple[Guard, ...]
+    duplicates: Duplicates
+    served: tuple[int, ...] = ()
+    stopped: Stop | None = None
+
+    @classmethod
+    def begin(cls, limits: GuardLimits, budget: int, allowed_paths: tuple[str, ...], *, role: Role = "worker") -> Panel:
+        """The Panel of an attempt (`worker`), or of a review or planning round, which write nothing and report to
+        nobody: they have neither scope nor checkpoints. `budget` is in executed tool calls."""
+        shares = limits.budget_warnings
+        guards: tuple[Guard, ...] = (
+            Budget(limits, budget),
+            Spend("tokens", limits.max_tokens, shares),
+            Spend("cost", limits.max_cost_usd, shares),
+            Deadline(limits.deadline_s, shares),
+            Deadline(limits.working_time_s, shares, working=True),
+            Repetition.begin(limits),
+            Names(limits),
+            SameError(limits),
+            Stall.begin(limits),
+            NoAction(limits),
+            Thrash(limits),
+            Malformed(limits),
+            Window(limits),
+        )
+        if role == "worker":
+            guards = (*guards, Checkpoint(limits), Scope(allowed_paths))
+        return cls(limits, guards, Duplicates.begin(limits))
+
+    # -- what the engine asks ------------------------------------------------------------------------------------
+
+    @property
+    def budget(self) -> int:
+        """Executed calls that are allowed, grants included."""
+        return self._budget.budget
+
+    @property
+    def calls_executed(self) -> int:
+        """Executed calls so far, control tools and served duplicates left out."""
+        return self._budget.used
+
+    @property
+    def calls_requested(self) -> int:
+        """Calls asked for so far, as the request bound counts them."""
+        return self._budget.requested
+
+    @property
+    def withholds_tools(self) -> bool:
+        """Whether the next turn may offer finishing tools alone (R1.6, R1.8)."""
+        return self._budget.withholds_tools or any(g.forcing for g in self.guards if isinstance(g, Stall))
+
+    @property
+    def progress_due(self) -> bool:
+        """Whether a progress report should be asked for with the next notices (R3.8)."""
+        return any(guard.due for guard in self.guards if isinstance(guard, Checkpoint))
+
+    @property
+    def stall_count(self) -> int:
+        """Identical batches in a row without a new result (R1.14)."""
+        return next(guard.count for guard in self.guards if isinstance(guard, Stall))
+
+    def earlier(self, call: RequestedCall) -> int | None:
+        """The seq of the call whose result answers this one, or None when it must be executed."""
+        return self.duplicates.earlier(call)
+
+    @property
+    def _budget(self) -> Budget:
+        return next(guard for guard in self.guards if isinstance(guard, Budget))
+
+    # -- the fold ------------------------------------------------------------------------------------------------
+
+    def observe(self, event: Event) -> tuple[Panel, Verdict]:
+        """The Panel after the event, and the strictest verdict over it."""
+        panel, verdicts = self.judge(event)
+        return panel, (verdicts[0] if verdicts else ALLOW)
+
+    def judge(self, event: Event) -> tuple[Panel, tuple[Verdict, ...]]:
+        """The Panel after the event, and every verdict other than Allow, strictest first. After a Stop it is that."""
+        if self.stopped is not None:
+            return self, (self.stopped,)
+        if isinstance(event, GuardFired | Finished):
+            return self, ()
+        if isinstance(event, ToolRequested) and _served_within(event):
+            return replace(self, served=(*self.served, event.seq)), ()
+        if isinstance(event, ToolFinished) and event.seq in self.served:
+            return replace(self, served=tuple(seq for seq in self.served if seq != event.seq)), ()
+        return self._fold(event)
+
+    def _fold(self, event: Event) -> tuple[Panel, tuple[Verdict, ...]]:
+        try:
+            duplicates, refused = self.duplicates.observe(event), self.duplicates.judge(event)
+            pairs = [guard.observe(event) for guard in self.guards]
+        except Exception as error:  # fail closed: whatever a guard raises, the attempt must not go on unguarded
+            return self._failed(error)
+        spoken = [verdict for _, verdict in pairs if not isinstance(verdict, Allow)]
+        if not isinstance(refused, Allow):
+            spoken.append(refused)
+        spoken.sort(key=strictness, reverse=True)
+        stopped = spoken[0] if spoken and isinstance(spoken[0], Stop) else None
+        after = Panel(self.limits, tuple(guard for guard, _ in pairs), duplicates, self.served, stopped)
+        return after, tuple(spoken)
+
+    def _failed(self, error: Exception) -> tuple[Panel, tuple[Verdict, ...]]:
+        failed = stop("panel", "guard_failed", 1, 0, {"error": f"{type(error).__name__}: {error}"})
+        return replace(self, stopped=failed), (failed,)
+
+
+def _served_within(event: ToolRequested) -> bool:
+    """Whether a call of the same reply answers this one: a turn's calls have greater numbers than the turn."""
+    return event.duplicate_of is not None and event.duplicate_of > event.turn_seq
+
+
+def replay(panel: Panel, events: Sequence[Event]) -> Panel:
+    """The Panel after the events, as the live one was after them."""
+    for event in events:
+        panel, _ = panel.observe(event)
+    return panel

@@ -1,0 +1,71 @@
+"""Repetition: the same call with the same outcome over the same tree, alone or in a cycle (R3.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+
+from orchestrator.domain.events import Event, ToolFinished
+from orchestrator.domain.verdict import ALLOW, Evidence, Verdict, Warn
+from orchestrator.guards.cycle import Cycle
+from orchestrator.guards.guard import stop
+from orchestrator.guards.limits import GuardLimits
+
+NAME = "repetition"
+CODE = "loop_detected"
+_CAUSES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """A changed outcome or tree makes another triple, so polling and re-running tests after an edit never trip.
+    `told` are the last causes that the worker was warned about."""
+
+    limits: GuardLimits
+    triples: Cycle
+    tree: str = ""
+    told: tuple[Hashable, ...] = field(default=())
+
+    @classmethod
+    def begin(cls, limits: GuardLimits) -> Repetition:
+        """Before the first call."""
+        return cls(limits, Cycle(limits.cycle_longest))
+
+    def observe(self, event: Event) -> tuple[Repetition, Verdict]:
+        """Add a finished call; infrastructure errors never count."""
+        if not isinstance(event, ToolFinished) or event.error_kind == "infrastructure":
+            return self, ALLOW
+        tree = event.tree_after or self.tree
+        triples = self.triples.add((event.call.signature, event.outcome_hash, tree, event.call.tool))
+        return replace(self, triples=triples, tree=tree)._judge(event)
+
+    def _judge(self, event: ToolFinished) -> tuple[Repetition, Verdict]:
+        count, limits = self.triples.in_a_row, self.limits
+        if count >= limits.repetition_stop:
+            return self, stop(NAME, CODE, count, limits.repetition_stop, {"tool": event.call.tool})
+        period = self.triples.completed(limits.cycle_rounds)
+        if period is not None:
+            return self, stop(NAME, CODE, limits.cycle_rounds, limits.cycle_rounds, self._cycle(period))
+        if count >= limits.repetition_warn:
+            return self._warn(count, limits.repetition_stop, {"tool": event.call.tool}, self.triples.recent[-1:])
+        nudged = self.triples.completed(limits.cycle_rounds - 1) if limits.cycle_rounds > 2 else None
+        if nudged is not None:
+            cause = frozenset(self.triples.recent[-nudged:])
+            return self._warn(limits.cycle_rounds - 1, limits.cycle_rounds, self._cycle(nudged), cause)
+        return self, ALLOW
+
+    def _cycle(self, period: int) -> Evidence:
+        return {"period": period, "tools": [str(triple[-1]) for triple in self._last(period)]}
+
+    def _last(self, period: int) -> list[tuple[Hashable, ...]]:
+        return [triple for triple in self.triples.recent[-period:] if isinstance(triple, tuple)]
+
+    def _warn(self, count: int, limit: int, evidence: Evidence, cause: Hashable) -> tuple[Repetition, Verdict]:
+        if cause in self.told:
+            return self, ALLOW
+        message = (
+            f"You have made the same call{'s' if 'period' in evidence else ''} with the same result {count} times, and "
+            f"no file has changed; at {limit} the attempt is stopped. Use what you know, or try something else."
+        )
+        told = (*self.told, cause)[-_CAUSES:]
+        return replace(self, told=told), Warn(NAME, CODE, message, count, limit, evidence)

@@ -1,0 +1,71 @@
+"""Same error: one tool failing in a row with the same normalised error, whatever its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from orchestrator.domain.events import Event, ReplyReceived, ToolFinished
+from orchestrator.domain.verdict import ALLOW, Evidence, Verdict, Warn
+from orchestrator.guards.guard import stop
+from orchestrator.guards.limits import GuardLimits
+from orchestrator.guards.recent import remember
+
+NAME = CODE = "same_error"
+_TOOLS = 32
+
+Streak = tuple[str, int, int]
+"""The error, how often in a row, and the reply in which it was last counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class SameError:
+    """A success of the tool ends its streak, and so does a change of files made by another call: failing, repairing
+    and failing again is work. Of one reply's calls one counts, because the worker has not seen the first error yet."""
+
+    limits: GuardLimits
+    streaks: Mapping[str, Streak] = field(default_factory=dict)
+    reply: int = 0
+    tree: str = ""
+
+    def observe(self, event: Event) -> tuple[SameError, Verdict]:
+        """Add a finished call; malformed calls and infrastructure errors have their own rules."""
+        if isinstance(event, ReplyReceived):
+            return replace(self, reply=self.reply + 1), ALLOW
+        if not isinstance(event, ToolFinished) or event.status not in ("ok", "error"):
+            return self, ALLOW
+        if event.status == "error":
+            return self._failed(event)
+        return self._succeeded(event), ALLOW
+
+    def _succeeded(self, event: ToolFinished) -> SameError:
+        tree = event.tree_after or self.tree
+        if tree != self.tree:
+            return replace(self, streaks={}, tree=tree)
+        if event.call.tool not in self.streaks:
+            return self
+        return replace(self, streaks={t: s for t, s in self.streaks.items() if t != event.call.tool})
+
+    def _failed(self, event: ToolFinished) -> tuple[SameError, Verdict]:
+        tree = event.tree_after or self.tree
+        if event.error_kind != "tool" or not event.error_hash:
+            return (self if tree == self.tree else replace(self, tree=tree)), ALLOW
+        error, count, reply = self.streaks.get(event.call.tool, ("", 0, -1))
+        if error == event.error_hash and reply == self.reply and reply > 0:
+            return replace(self, tree=tree), ALLOW
+        count = count + 1 if error == event.error_hash else 1
+        streaks = remember(self.streaks, event.call.tool, (event.error_hash, count, self.reply), _TOOLS)
+        return replace(self, streaks=streaks, tree=tree), self._judge(event, count)
+
+    def _judge(self, event: ToolFinished, count: int) -> Verdict:
+        limits = self.limits
+        evidence: Evidence = {"tool": event.call.tool, "error": event.result[-160:].strip()}
+        if count >= limits.same_error_stop:
+            return stop(NAME, CODE, count, limits.same_error_stop, evidence)
+        if count != limits.same_error_warn:
+            return ALLOW
+        message = (
+            f"{event.call.tool} has failed {count} times with the same error; at {limits.same_error_stop} the attempt "
+            "is stopped. Find the error's cause before you call it again."
+        )
+        return Warn(NAME, CODE, message, count, limits.same_error_stop, evidence)

@@ -1,0 +1,37 @@
+"""Scope: a write tool outside the allowed paths is refused before it happens; the scope gate judges the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from orchestrator.domain.events import Event, ScopeDecided, ToolRequested
+from orchestrator.domain.globs import allows
+from orchestrator.domain.verdict import ALLOW, Refuse, Verdict
+
+NAME = "scope"
+CODE = "out_of_scope"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """`allowed` are the task's paths and what was granted since. Whether a path is new cannot be seen from an event, so
+    patterns for new files allow it here and the gate decides."""
+
+    allowed: tuple[str, ...]
+
+    def observe(self, event: Event) -> tuple[Scope, Verdict]:
+        """Refuse a call that would write elsewhere; take grants in."""
+        if isinstance(event, ScopeDecided):
+            return (replace(self, allowed=(*self.allowed, *event.paths)) if event.granted else self), ALLOW
+        if not isinstance(event, ToolRequested) or not event.call.writes_to or event.call.defect is not None:
+            return self, ALLOW
+        outside = [path for path in event.call.writes_to if not allows(path, self.allowed, existed=False)]
+        return self, self._refuse(outside) if outside else ALLOW
+
+    def _refuse(self, outside: list[str]) -> Refuse:
+        allowed = ", ".join(self.allowed) or "nothing"
+        message = (
+            f"Refused: {', '.join(outside)} is outside the allowed paths ({allowed}). "
+            "Write there, or ask with request_scope and say why."
+        )
+        return Refuse(NAME, CODE, message, len(outside), 0, {"paths": [*outside], "allowed": [*self.allowed]})
