@@ -16,7 +16,7 @@ _WORDS = {"tokens": "tokens", "cost": "US dollars"}
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """One unit's meter. `limit` None counts nothing. `unpriced` says that a turn's price is unknown, a state of its own:
+    """One unit's meter. `limit` None counts nothing. `unpriced`: a turn has no known price, a state of its own:
     under a cost limit it refuses."""
 
     unit: Unit
