@@ -1,0 +1,111 @@
+"""`workspace.prepare`: commands that make what a checkout lacks (installed packages), run once per hash of manifests
+and lock files; what they leave in ignored places is shown read-only in every workspace of the same hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.domain.errors import WorkspaceError
+from orchestrator.settings import Settings
+from orchestrator.workspace.git import Git
+from orchestrator.workspace.lock import file_lock
+from orchestrator.workspace.place import Place
+from orchestrator.workspace.sandbox import Sandbox
+from orchestrator.workspace.sandbox.box import Bounds, Box, Mount
+
+PREPARED = "prepared-"
+"""How the folders of prepared worktrees begin; they are no attempt's, so sweep leaves them."""
+
+_MANIFESTS = {
+    "package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb",
+    "pyproject.toml", "setup.py", "setup.cfg", "poetry.lock", "uv.lock", "pdm.lock", "Pipfile", "Pipfile.lock",
+    "environment.yml", "Cargo.toml", "Cargo.lock", "go.mod", "go.sum", "Gemfile", "Gemfile.lock", "composer.json",
+    "composer.lock", "pom.xml", "build.gradle", "build.gradle.kts", "gradle.lockfile", "mix.exs", "mix.lock",
+    ".python-version", ".nvmrc", ".node-version", ".tool-versions", "rust-toolchain.toml", "rust-toolchain",
+}  # fmt: skip
+
+
+_NOTE = "prepared.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What the commands left in ignored places: paths from the top level, below `tree`."""
+
+    tree: Path
+    paths: tuple[str, ...] = ()
+
+    def mounts(self, shown_root: Path) -> tuple[Mount, ...]:
+        """Each as a read-only mount."""
+        return tuple(Mount(self.tree / path, shown_root / path) for path in self.paths)
+
+    def copy_into(self, tree: Path) -> None:
+        """Where nothing can be mounted: a copy."""
+        for path in self.paths:
+            _copy(self.tree / path, tree / path)
+
+
+def _copy(source: Path, target: Path) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
+        else:
+            shutil.copy2(source, target, follow_symlinks=False)
+    except OSError as error:
+        raise WorkspaceError(f"{target} cannot be copied from what workspace.prepare made: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """The settings' commands, run in a worktree of their own under a lock, so once for all who need the result."""
+
+    home: Path
+    sandbox: Sandbox
+    settings: Settings
+
+    def of(self, start: str, head: str, box: Callable[[Place], Box]) -> Prepared | None:
+        """The result for the content of `start`, None when no commands are set. Raises WorkspaceError with the output
+        of a command that fails."""
+        commands = self.settings.workspace.prepare
+        if not commands:
+            return None
+        place = Place(self.home, f"{PREPARED}{self._key(start)}")
+        note = place.folder / _NOTE
+        with file_lock(self.home / "prepare.lock"):
+            if not note.exists():
+                place.make(start, head)
+                self._run(commands, box(place))
+                note.write_text(json.dumps(self._left(place)))
+        return Prepared(place.tree, tuple(json.loads(note.read_text())))
+
+    def _key(self, start: str) -> str:
+        listed = Git(git_dir=self.home / "shadow.git")("ls-tree", "-r", "-z", "--full-tree", start).fields()
+        manifests = [entry for entry in listed if _is_manifest(entry.rpartition("\t")[2].rpartition("/")[2])]
+        facts = [self.settings.workspace.model_dump(), self.settings.sandbox.network, self.sandbox.level, manifests]
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+    def _run(self, commands: Sequence[str], box: Box) -> None:
+        for command in commands:
+            result = self.sandbox.run(box, command, Bounds.of(self.settings))
+            if result.exit_code != 0:
+                how = result.detail or f"exit code {result.exit_code}"
+                raise WorkspaceError(
+                    f"The workspace.prepare command {command!r} failed: {how}\n{result.output[-2_000:]}".rstrip(),
+                    next_step="Correct it, or allow the network if it needs it (sandbox.network).",
+                )
+
+    def _left(self, place: Place) -> list[str]:
+        listed = place.git("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory").fields()
+        shared = self.settings.workspace.share
+        return [path.rstrip("/") for path in listed if path.rstrip("/") not in shared]
+
+
+def _is_manifest(name: str) -> bool:
+    pip = name.startswith(("requirements", "constraints")) and name.endswith(".txt")
+    return pip or name in _MANIFESTS

@@ -1,0 +1,191 @@
+"""The user's repository: where it is, what state it is in, who its user is. Read, never written, here."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from orchestrator.domain.errors import UserError, WorkspaceError
+from orchestrator.domain.records import Repository
+from orchestrator.workspace.git import Answer, Git, require_version
+
+OUR_NAME = "orchestrate"
+OUR_EMAIL = "orchestrate@localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose name commits carry."""
+
+    name: str
+    email: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserRepository:
+    """A usable repository. `root` is the git top level; `common_dir` the git directory that linked worktrees share;
+    `head` a full commit id; `branch` is empty when HEAD is detached; `dirty` are the changed and untracked paths."""
+
+    root: Path
+    git_dir: Path
+    common_dir: Path
+    home: Path
+    head: str
+    branch: str
+    default_branch: str
+    remote: str
+    identity: Identity
+    dirty: tuple[str, ...] = ()
+    shallow: bool = False
+
+    @property
+    def record(self) -> Repository:
+        """The repository as the graph knows it; the id is derived from the root path."""
+        digest = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]
+        return Repository(f"r{digest}", str(self.root), self.remote, self.default_branch)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know before work starts (cli.md: a dirty checkout is named in a warning)."""
+        return tuple(text for text in (self._dirty_warning(), self._detached_warning()) if text)
+
+    @property
+    def git(self) -> Git:
+        """git on the user's repository, for reads and for the delivery of a branch."""
+        return Git(git_dir=self.common_dir, users=True)
+
+    def _dirty_warning(self) -> str:
+        if not self.dirty:
+            return ""
+        shown = ", ".join(printable(path) for path in self.dirty[:3]) + (", …" if len(self.dirty) > 3 else "")
+        return f"The checkout has {len(self.dirty)} uncommitted paths ({shown}); work starts from HEAD without them."
+
+    def _detached_warning(self) -> str:
+        return "" if self.branch else f"HEAD is detached at {self.head[:12]}; work starts from that commit."
+
+
+def discover(folder: Path, environ: Mapping[str, str]) -> UserRepository:
+    """The repository that holds `folder`. Raises UserError for a folder that is none, a bare repository, one without
+    commits, one of SHA-256 objects, or a git that is too old."""
+    require_version(environ)
+    if not folder.is_dir():
+        raise UserError(f"{folder} is not a folder.", next_step="Name the repository with -C DIR.")
+    git_dir, common_dir, root = _locate(folder, environ)
+    git = Git(git_dir=git_dir, work_tree=root, users=True, environ=environ)
+    branch = _line(git.ask("symbolic-ref", "--quiet", "--short", "HEAD"))
+    return UserRepository(
+        root=root,
+        git_dir=git_dir,
+        common_dir=common_dir,
+        home=_home(common_dir, environ),
+        head=_head(git, root),
+        branch=branch,
+        default_branch=_default_branch(git) or branch,
+        remote=_remote(git),
+        identity=_identity(git),
+        dirty=_dirty(git),
+        shallow=(common_dir / "shallow").exists(),
+    )
+
+
+def printable(path: str) -> str:
+    """A path that can be shown and stored: bytes that are no UTF-8 are written as escapes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _locate(folder: Path, environ: Mapping[str, str]) -> tuple[Path, Path, Path]:
+    git = Git(folder=folder, users=True, environ=environ)
+    asked = git.ask("rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--show-object-format")
+    if asked.code != 0:
+        raise _no_repository(folder, asked.err)
+    bare, inside, objects = asked.text.splitlines()
+    if bare == "true":
+        raise UserError(f"{folder} is a bare repository.", next_step="Use a clone with a checkout: git clone it first.")
+    if inside != "true":
+        raise UserError(f"{folder} is inside a git directory.", next_step="Name the checkout instead, with -C DIR.")
+    if objects != "sha1":
+        raise UserError(f"{folder} uses {objects} objects; only sha1 repositories can be used.")
+    found = git("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir", "--show-toplevel")
+    git_dir, common_dir, root = (Path(line).resolve() for line in found.text.splitlines())
+    return git_dir, common_dir, root
+
+
+def _no_repository(folder: Path, said: str) -> UserError:
+    if "not a git repository" not in said:
+        return UserError(f"git cannot use {folder}: {said}")
+    return UserError(
+        f"{folder} is not in a git repository.",
+        next_step="Name one with -C DIR, or make one: git init, git add -A, git commit.",
+    )
+
+
+def _line(answer: Answer) -> str:
+    return answer.text.strip() if answer.code == 0 else ""
+
+
+def _head(git: Git, root: Path) -> str:
+    head = _line(git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
+    if not head:
+        raise UserError(f"{root} has no commits.", next_step="Commit something first: git add -A, git commit.")
+    return head
+
+
+def _home(common_dir: Path, environ: Mapping[str, str]) -> Path:
+    named = environ.get("ORCHESTRATE_HOME", "")
+    return Path(named).expanduser().absolute() if named else common_dir / "orchestrate"
+
+
+def ensure_home(home: Path) -> None:
+    """Create ORCHESTRATE_HOME, private to the user. Raises UserError when it cannot be written."""
+    way_out = "Make it writable, or set ORCHESTRATE_HOME to a folder that is."
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        probe = home / f".writable.{os.getpid()}"
+        probe.write_bytes(b"")
+        probe.unlink(missing_ok=True)
+    except OSError as error:
+        if error.errno == 28:
+            raise WorkspaceError(f"No space left in {home}.", next_step="Free some disk space.") from error
+        raise UserError(f"{home} cannot be written: {error.strerror}.", next_step=way_out) from error
+
+
+def _default_branch(git: Git) -> str:
+    remote_head = _line(git.ask("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"))
+    if remote_head:
+        return remote_head.removeprefix("origin/")
+    for name in ("main", "master"):
+        if git.ask("show-ref", "--verify", "--quiet", f"refs/heads/{name}").code == 0:
+            return name
+    return ""
+
+
+def _remote(git: Git) -> str:
+    names = git.ask("remote").text.split()
+    if not names:
+        return ""
+    name = "origin" if "origin" in names else names[0]
+    return without_credentials(_line(git.ask("config", "--get", f"remote.{name}.url")))
+
+
+def without_credentials(url: str) -> str:
+    """A remote's URL without user name, password, query and fragment; `git@host:path` and folders stay as they are."""
+    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", url):
+        return url
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _identity(git: Git) -> Identity:
+    name = _line(git.ask("config", "--get", "user.name"))
+    email = _line(git.ask("config", "--get", "user.email"))
+    return Identity(name, email) if name and email else Identity(OUR_NAME, OUR_EMAIL)
+
+
+def _dirty(git: Git) -> tuple[str, ...]:
+    listed = git("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all").fields()
+    return tuple(entry[3:] for entry in listed)

@@ -1,0 +1,121 @@
+"""The sandbox that commands run in: bubblewrap, else Landlock, else none if that was asked for (decision 9)."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from orchestrator.domain.errors import SandboxError, WorkspaceError
+from orchestrator.domain.ports import CommandResult
+from orchestrator.settings import Settings
+from orchestrator.workspace.folders import remove_folder
+from orchestrator.workspace.sandbox import bubblewrap, landlock
+from orchestrator.workspace.sandbox.box import Bounds, Box, Launch, Private
+from orchestrator.workspace.sandbox.supervise import Ending, supervise
+
+Level = Literal["bubblewrap", "landlock", "none"]
+
+_WAY_OUT = (
+    "Install bubblewrap and allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, or "
+    "kernel.apparmor_restrict_unprivileged_userns=0), or pass --sandbox none to run commands with your own rights."
+)
+_LAUNCHES: dict[Level, Callable[[Box, str, Private, int], Launch]] = {
+    "bubblewrap": bubblewrap.launch,
+    "landlock": landlock.launch,
+    "none": lambda box, command, private, marker: landlock.launch(box, command, private, marker, confined=False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Whether a level works here, and why not."""
+
+    level: Level
+    works: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """How commands are confined. `refusal` is set when nothing works and `none` was not asked for."""
+
+    level: Level
+    refusal: str = ""
+
+    def run(self, box: Box, command: str, bounds: Bounds) -> CommandResult:
+        """Run a shell command. Raises SandboxError when commands are refused here."""
+        if self.refusal:
+            raise SandboxError(self.refusal, next_step=_WAY_OUT)
+        started_at = datetime.now(UTC)
+        with _private(box.scratch) as private:
+            ending = supervise(lambda marker: _LAUNCHES[self.level](box, command, private, marker), bounds)
+        return _result(command, ending, started_at)
+
+
+def _result(command: str, ending: Ending, started_at: datetime) -> CommandResult:
+    return CommandResult(
+        command=command,
+        ended=ending.ended,
+        exit_code=ending.exit_code,
+        output=ending.output.decode("utf-8", "replace"),
+        duration_ms=ending.duration_ms,
+        started_at=started_at,
+        detail=ending.detail,
+    )
+
+
+@contextmanager
+def _private(scratch: Path) -> Iterator[Private]:
+    """A command's own HOME, /tmp and /dev/shm: empty, so that one command cannot plant what a later one reads."""
+    try:
+        private = Private(Path(tempfile.mkdtemp(dir=scratch)))
+        for folder in (private.home, private.tmp, private.shm, private.var_tmp):
+            folder.mkdir()
+    except OSError as error:
+        raise WorkspaceError(f"{scratch} cannot be written: {error.strerror}.") from error
+    try:
+        yield private
+    finally:
+        remove_folder(private.folder)
+
+
+def detect(settings: Settings) -> Sandbox:
+    """The sandbox that the settings ask for, tried for real. Raises SandboxError when the named level cannot be had."""
+    asked = settings.sandbox.level
+    if asked == "none":
+        return Sandbox("none")
+    wanted: tuple[Level, ...] = ("bubblewrap", "landlock") if asked == "auto" else (asked,)
+    found = [probe(level) for level in wanted]
+    for tried in found:
+        if tried.works:
+            return Sandbox(tried.level)
+    reasons = "; ".join(tried.reason for tried in found)
+    if asked != "auto":
+        raise SandboxError(f"The sandbox level {asked!r} cannot be had here: {reasons}.", next_step=_WAY_OUT)
+    return Sandbox("none", f"No sandbox can be had here, so commands are refused: {reasons}.")
+
+
+def probe(level: Level) -> Probe:
+    """Try one level for real."""
+    if level == "none":
+        return Probe("none", works=True)
+    reason = _bubblewrap_reason() if level == "bubblewrap" else landlock.reason_against()
+    return Probe(level, not reason, reason)
+
+
+def _bubblewrap_reason() -> str:
+    if not shutil.which("bwrap"):
+        return "bubblewrap (bwrap) is not installed"
+    try:
+        done = subprocess.run(bubblewrap.trial(), capture_output=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"bubblewrap does not run: {error}"
+    said = done.stderr.decode("utf-8", "replace").strip() or f"exit code {done.returncode}"
+    return "" if done.returncode == 0 else f"bubblewrap does not work: {said}"

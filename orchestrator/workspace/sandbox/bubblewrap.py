@@ -1,0 +1,98 @@
+"""The strongest sandbox: bubblewrap's namespaces. The worktree stands at the repository's own path (decision 9)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from orchestrator.workspace.sandbox.box import Box, Launch, Mount, Private
+
+INSIDE = Path("/run/orchestrate")
+"""Where the sandbox shows what is ours: the Shadow and the private HOME."""
+
+_MASKED = (Path("/home"), Path("/root"), Path("/run"), Path("/mnt"), Path("/media"))
+
+
+_STARTED = 'echo >"/dev/fd/$0"; exec "$@"'
+"""Tells the supervisor, by a byte, that the sandbox stood before the command ran."""
+
+
+def launch(box: Box, command: str, private: Private, marker: int) -> Launch:
+    """bwrap's command line. Mounts are made from the top down, so that what is shown lies over what is masked."""
+    mounts = _plan(box, private)
+    argv = ["bwrap", *_namespaces(box), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    for target in sorted(mounts, key=lambda path: len(path.parts)):
+        argv += mounts[target]
+    for target in sorted(path for path, mount in mounts.items() if mount[0] == "--tmpfs"):
+        argv += ["--remount-ro", str(target)]
+    argv += ["--remount-ro", "/dev", "--chdir", str(box.shown_root), "--"]
+    argv += ["/bin/sh", "-c", _STARTED, str(marker), *shell(command)]
+    environment = dict(box.environment) | {"HOME": str(INSIDE / "home"), "TMPDIR": "/tmp"}  # noqa: S108
+    return Launch(tuple(argv), Path("/"), environment)
+
+
+def shell(command: str) -> tuple[str, ...]:
+    """The command under the shell that people write for."""
+    program = shutil.which("bash") or "/bin/sh"
+    return (program, "-c", command)
+
+
+def _namespaces(box: Box) -> Iterator[str]:
+    yield from ("--unshare-all", "--unshare-user", "--die-with-parent", "--cap-drop", "ALL")
+    if box.network:
+        yield "--share-net"
+
+
+def _plan(box: Box, private: Private) -> dict[Path, list[str]]:
+    """One mount for each path inside, the later rules over the earlier ones."""
+    root = box.shown_root
+    plan = {path: ["--tmpfs", str(path)] for path in (*_MASKED, box.real_home) if path.is_dir()}
+    if not box.home.is_relative_to(root):
+        plan[box.home] = ["--tmpfs", str(box.home)]
+    plan |= {path: _bind("--bind", source, path) for path, source in _writable(private).items()}
+    plan |= {path: _bind("--ro-bind", path, path) for path in box.readable if _needs_mount(path, plan)}
+    if box.network:
+        plan |= {path: _bind("--ro-bind", path, path) for path in _resolvers()}
+    plan[root] = _bind("--ro-bind" if box.read_only else "--bind", box.tree, root)
+    plan[root / ".git"] = _bind("--ro-bind", box.dotgit, root / ".git")
+    plan |= {mount.target: _bind("--ro-bind", mount.source, mount.target) for mount in box.shared}
+    plan[INSIDE / "shadow.git"] = _bind("--ro-bind", box.shadow, INSIDE / "shadow.git")
+    return plan
+
+
+def _bind(how: str, source: Path, target: Path) -> list[str]:
+    return [how, str(source), str(target)]
+
+
+def _writable(private: Private) -> Mapping[Path, Path]:
+    return {
+        Path("/tmp"): private.tmp,  # noqa: S108
+        Path("/var/tmp"): private.var_tmp,  # noqa: S108
+        Path("/dev/shm"): private.shm,  # noqa: S108
+        INSIDE / "home": private.home,
+    }
+
+
+def _needs_mount(path: Path, plan: Mapping[Path, list[str]]) -> bool:
+    """Only what lies under a mask has to be brought back."""
+    return any(path.is_relative_to(mask) for mask in plan)
+
+
+def _resolvers() -> Iterator[Path]:
+    """What name resolution needs of /run where the network is allowed."""
+    real = Path("/etc/resolv.conf").resolve()
+    if real.is_relative_to("/run") and real.exists():
+        yield real.parent
+
+
+def trial() -> list[str]:
+    """A command line that succeeds only where bubblewrap works for real."""
+    box = ["--unshare-all", "--unshare-user", "--die-with-parent", "--cap-drop", "ALL"]
+    return ["bwrap", *box, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--", "/bin/sh", "-c", "exit 0"]
+
+
+def mountable(mount: Mount, tree: Path, root: Path) -> bool:
+    """Whether a shared folder's place in the worktree is free for it."""
+    inside = tree / mount.target.relative_to(root)
+    return not inside.is_symlink() and (not inside.exists() or inside.is_dir() == mount.source.is_dir())

@@ -1,0 +1,102 @@
+"""The processes that descend from one: how many, how much memory, and how to end them. Linux has /proc for that; where
+there is none, the process group stands in for the tree."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections import defaultdict
+from contextlib import suppress
+from pathlib import Path
+
+_PROC = Path("/proc")
+GRACE_S = 2.0
+"""Seconds between SIGTERM and SIGKILL."""
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def measure(root: int, enough: int) -> tuple[int, int]:
+    """(processes, bytes) of the tree below `root`. The cheap resident size counts shared pages in each process; only
+    when that exceeds `enough` is the proportional one added up."""
+    tree = descendants(root)
+    resident = sum(_resident(pid) for pid in tree)
+    if resident <= enough:
+        return len(tree), resident
+    return len(tree), sum(_proportional(pid) for pid in tree)
+
+
+def descendants(root: int) -> list[int]:
+    """The ids of all processes below `root`, nearest first."""
+    children = defaultdict(list)
+    for pid, parent in _parents():
+        children[parent].append(pid)
+    found = [root]
+    for pid in found:
+        found += children.get(pid, ())
+    return found[1:]
+
+
+def terminate(root: int) -> None:
+    """Ask what runs below `root` to end. Not `root`, the sandbox itself: of its death all else dies at once, without
+    time to clean up. (The first process of a PID namespace ignores SIGTERM.)"""
+    tree = descendants(root)
+    if not tree:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(root, signal.SIGTERM)
+    for pid in tree:
+        _send(pid, signal.SIGTERM)
+
+
+def kill(running: subprocess.Popen[bytes]) -> None:
+    """End the sandbox and all in it at once. bwrap's death ends its PID namespace; the launcher of the other levels
+    sweeps its tree when asked by SIGTERM, and what outlives even that is killed one by one."""
+    tree = descendants(running.pid)
+    with suppress(subprocess.TimeoutExpired):
+        running.terminate()
+        running.wait(GRACE_S)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(running.pid, signal.SIGKILL)
+    for pid in tree:
+        _send(pid, signal.SIGKILL)
+    running.wait()
+
+
+def _send(pid: int, number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def _parents() -> list[tuple[int, int]]:
+    try:
+        names = os.listdir(_PROC)  # noqa: PTH208
+    except FileNotFoundError:
+        return []
+    pairs = ((int(name), _parent(name)) for name in names if name.isdigit())
+    return [(pid, parent) for pid, parent in pairs if parent]
+
+
+def _parent(name: str) -> int:
+    """Field 4 of stat; the name in field 2 may hold anything, so it is counted from the last parenthesis."""
+    try:
+        return int((_PROC / name / "stat").read_bytes().rpartition(b")")[2].split()[1])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _resident(pid: int) -> int:
+    try:
+        return int((_PROC / str(pid) / "statm").read_bytes().split()[1]) * _PAGE
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _proportional(pid: int) -> int:
+    try:
+        for line in (_PROC / str(pid) / "smaps_rollup").read_bytes().splitlines():
+            if line.startswith(b"Pss:"):
+                return int(line.split()[1]) * 1_024
+    except (OSError, IndexError, ValueError):
+        pass
+    return _resident(pid)

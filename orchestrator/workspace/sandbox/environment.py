@@ -1,0 +1,116 @@
+"""A command's environment and what it may read of the user's real home (decision 9).
+
+Nothing is inherited that is not listed here, so no key, token or password reaches a command.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+_KEPT = {
+    "PATH", "LANG", "LANGUAGE", "TERM", "TZ", "USER", "LOGNAME", "NO_COLOR",
+    "VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV", "JAVA_HOME", "JDK_HOME", "M2_HOME", "MAVEN_HOME",
+    "ANDROID_HOME", "RUSTUP_TOOLCHAIN", "PYENV_VERSION", "NVM_BIN", "GOROOT", "GOTOOLCHAIN", "GOFLAGS", "DOTNET_ROOT",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "LD_LIBRARY_PATH", "NIX_PATH",
+    "NIX_SSL_CERT_FILE",
+}  # fmt: skip
+_SECRET = re.compile(r"(KEY|TOKEN|PASSWORD|PASSWD|SECRET|CREDENTIALS?)$", re.IGNORECASE)
+
+_TOOLS = {
+    "RUSTUP_HOME": ".rustup",
+    "CARGO_HOME": ".cargo",
+    "PYENV_ROOT": ".pyenv",
+    "NVM_DIR": ".nvm",
+    "VOLTA_HOME": ".volta",
+    "RBENV_ROOT": ".rbenv",
+    "NODENV_ROOT": ".nodenv",
+    "GOENV_ROOT": ".goenv",
+    "ASDF_DATA_DIR": ".asdf",
+    "SDKMAN_DIR": ".sdkman",
+    "BUN_INSTALL": ".bun",
+    "DENO_INSTALL": ".deno",
+    "FNM_DIR": ".local/share/fnm",
+    "MISE_DATA_DIR": ".local/share/mise",
+    "UV_PYTHON_INSTALL_DIR": ".local/share/uv/python",
+    "UV_TOOL_DIR": ".local/share/uv/tools",
+    "PIPX_HOME": ".local/share/pipx",
+    "GOMODCACHE": "go/pkg/mod",
+}
+"""The variable that names a tool's folder, and where it is by default below the home."""
+
+_FOLDERS = (".m2/repository", "miniconda3", "miniforge3", "anaconda3")
+_CREDENTIALS = re.compile(r"credentials(\.toml)?$|\.netrc$|auth\.json$")
+
+
+def scrubbed(environ: Mapping[str, str], real_home: Path, extra: Mapping[str, str]) -> dict[str, str]:
+    """The environment of every command: the kept names, the tools' folders by their real paths, and the settings'."""
+    kept = {name: value for name, value in environ.items() if _is_kept(name)}
+    tools = {name: str(folder) for name, folder in _tool_folders(environ, real_home)}
+    return {"LANG": "C.UTF-8", "PATH": os.defpath} | kept | tools | {"GIT_OPTIONAL_LOCKS": "0"} | dict(extra)
+
+
+def _is_kept(name: str) -> bool:
+    return (name in _KEPT or name.startswith("LC_")) and not _SECRET.search(name)
+
+
+def with_virtual_environment(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """The environment with a shared virtual environment's programs first on PATH."""
+    path = f"{folder / 'bin'}{os.pathsep}{environment.get('PATH', os.defpath)}"
+    return dict(environment) | {"PATH": path, "VIRTUAL_ENV": str(folder)}
+
+
+def readable_paths(
+    environ: Mapping[str, str], real_home: Path, extra: Sequence[str], interpreters: Sequence[Path] = ()
+) -> tuple[Path, ...]:
+    """What of the masked home stays readable: PATH entries, what the programs in them resolve into, tools' folders
+    without their credentials, the settings' read_paths."""
+    named = [Path(path).expanduser() for path in extra]
+    found = [*_path_entries(environ), *_all_folders(environ, real_home), *_prefixes(interpreters), *named]
+    existing = (path for path in found if path.is_absolute() and path.exists() and not _holds_home(path, real_home))
+    return tuple(dict.fromkeys(part for path in existing for part in _without_credentials(path)))
+
+
+def _holds_home(path: Path, real_home: Path) -> bool:
+    """A folder that is the home or above it would unmask it all."""
+    return real_home.is_relative_to(path) or path == Path("/")
+
+
+def _path_entries(environ: Mapping[str, str]) -> Iterator[Path]:
+    for entry in environ.get("PATH", os.defpath).split(os.pathsep):
+        if entry.startswith("/"):
+            yield Path(entry)
+
+
+def _tool_folders(environ: Mapping[str, str], real_home: Path) -> Iterator[tuple[str, Path]]:
+    for name, default in _TOOLS.items():
+        folder = Path(environ.get(name) or real_home / default)
+        if folder.is_dir():
+            yield name, folder
+
+
+def _all_folders(environ: Mapping[str, str], real_home: Path) -> Iterator[Path]:
+    yield from (folder for _, folder in _tool_folders(environ, real_home))
+    yield from (real_home / name for name in _FOLDERS)
+
+
+def _prefixes(interpreters: Sequence[Path]) -> Iterator[Path]:
+    """The installation that a virtual environment's interpreter belongs to: the folder above its bin."""
+    for interpreter in interpreters:
+        real = interpreter.resolve()
+        if real.parent.name == "bin":
+            yield real.parent.parent
+
+
+def _without_credentials(path: Path) -> Iterator[Path]:
+    """The folder, or what is in it where one of its files holds credentials."""
+    try:
+        inside = list(path.iterdir()) if path.is_dir() else []
+    except OSError:
+        return
+    if not any(_CREDENTIALS.search(entry.name) for entry in inside):
+        yield path
+        return
+    yield from (entry for entry in inside if not _CREDENTIALS.search(entry.name))

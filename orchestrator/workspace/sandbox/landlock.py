@@ -1,0 +1,50 @@
+"""Where no namespace can be had: Landlock alone confines files and TCP, and a small launcher ends the tree. Nothing is
+mounted, so the worktree stands at its own path and `workspace.share` does not apply (decision 9)."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from orchestrator.workspace.sandbox import launcher
+from orchestrator.workspace.sandbox.box import Box, Launch, Private
+from orchestrator.workspace.sandbox.bubblewrap import shell
+
+OLDEST_ABI = 4
+"""The first Landlock that can refuse TCP (Linux 6.7)."""
+
+_READABLE = (
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap", "/proc", "/sys",
+    "/var/lib", "/run/systemd/resolve", "/dev/urandom", "/dev/random", "/dev/zero",
+)  # fmt: skip
+_WRITABLE = ("/dev/null", "/dev/full", "/dev/tty")
+
+
+def launch(box: Box, command: str, private: Private, marker: int, *, confined: bool = True) -> Launch:
+    """The launcher's command line; `confined` False runs the command with the user's own rights."""
+    task = {
+        "argv": shell(command),
+        "marker": marker,
+        "rules": _rules(box, private) if confined else None,
+        "network": box.network,
+    }
+    argv = (sys.executable, "-I", launcher.__file__, json.dumps(task))
+    environment = dict(box.environment) | {"HOME": str(private.home), "TMPDIR": str(private.tmp)}
+    return Launch(argv, box.tree, environment)
+
+
+def _rules(box: Box, private: Private) -> list[tuple[str, bool]]:
+    readable = [*_READABLE, *map(str, box.readable), str(box.shadow)]
+    writable = [*_WRITABLE, str(private.folder)]
+    (readable if box.read_only else writable).append(str(box.tree))
+    return [(path, False) for path in readable] + [(path, True) for path in writable]
+
+
+def reason_against() -> str:
+    """Why Landlock cannot be used here, empty when it can."""
+    if sys.platform != "linux":
+        return "Landlock is Linux only"
+    version = launcher.abi()
+    if version < OLDEST_ABI:
+        return f"this kernel has Landlock version {version}, needed {OLDEST_ABI} (Linux 6.7) or later"
+    return ""

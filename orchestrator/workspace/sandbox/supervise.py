@@ -1,0 +1,209 @@
+"""Running one confined command to its end, or ending it at its bounds.
+
+Memory is the proportional set size of the command's whole process tree, polled: an address space limit (RLIMIT_AS) ends
+node and the JVM, which reserve far more than they use, and RLIMIT_DATA counts each process alone. Processes are counted
+in the same look, because RLIMIT_NPROC does not bind root.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Literal
+
+from orchestrator.workspace.sandbox import census
+from orchestrator.workspace.sandbox.box import Bounds, Launch
+
+Ended = Literal["exited", "timeout", "idle", "memory", "output", "signal", "not_started"]
+
+TICK_S = 0.1
+"""How often the process tree is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How it ended. `exit_code` is None unless the command exited by itself; `duration_ms` is its wall time."""
+
+    ended: Ended
+    exit_code: int | None
+    output: bytes
+    duration_ms: float
+    detail: str = ""
+
+
+def supervise(build: Callable[[int], Launch], bounds: Bounds) -> Ending:
+    """Run what `build` launches, given the descriptor on which to tell that the sandbox stands. Nothing that it started
+    is left when this returns, also not when it raises."""
+    began = time.monotonic()
+    ready, marker = os.pipe()
+    try:
+        watch = _Watch(_start(build, marker), bounds, began)
+        try:
+            watch.follow()
+        finally:
+            watch.end()
+        return watch.ending(stood=_told(ready))
+    except OSError as error:
+        return Ending("not_started", None, b"", 0.0, f"the sandbox could not be started: {error.strerror}")
+    finally:
+        os.close(ready)
+
+
+def _start(build: Callable[[int], Launch], marker: int) -> subprocess.Popen[bytes]:
+    try:
+        launch = build(marker)
+        return subprocess.Popen(
+            launch.argv,
+            cwd=launch.cwd,
+            env=dict(launch.environment),
+            pass_fds=(marker,),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    finally:
+        os.close(marker)
+
+
+def _told(ready: int) -> bool:
+    """Whether the sandbox stood. Every process in it holds the pipe, so its end means that all are gone; killing a PID
+    namespace takes the kernel some milliseconds after bwrap's own death."""
+    stood = False
+    with selectors.DefaultSelector() as selector:
+        selector.register(ready, selectors.EVENT_READ)
+        while selector.select(census.GRACE_S):
+            if not os.read(ready, 64):
+                break
+            stood = True
+    return stood
+
+
+@dataclass
+class _Watch:
+    """One running command."""
+
+    running: subprocess.Popen[bytes]
+    bounds: Bounds
+    began: float
+    output: bytearray = field(default_factory=bytearray)
+    ended: Ended = "exited"
+    detail: str = ""
+    _last_output: float = 0.0
+
+    def follow(self) -> None:
+        """Collect output until it exits or a bound is reached."""
+        self._last_output = self.began
+        with self._reader() as reader, _exit_of(self.running.pid, reader):
+            next_look = self.began + TICK_S
+            while self.running.poll() is None and self.ended == "exited":
+                for key, _ in reader.select(TICK_S):
+                    if key.fileobj is self.running.stdout and not self._collect():
+                        reader.unregister(key.fileobj)
+                if time.monotonic() >= next_look:
+                    self._look()
+                    next_look = time.monotonic() + TICK_S
+
+    def end(self) -> None:
+        """End whatever is left of it: SIGTERM, two seconds, SIGKILL; then take what it still wrote."""
+        if self.running.poll() is None:
+            census.terminate(self.running.pid)
+            with suppress(subprocess.TimeoutExpired):
+                self._drain(census.GRACE_S)
+                self.running.wait(0.01)
+        census.kill(self.running)
+        self._drain(0.2)
+        if self.running.stdout:
+            self.running.stdout.close()
+
+    def ending(self, stood: bool) -> Ending:
+        """The outcome, in the words of CommandResult. A shell reports a child's death by signal n as 128 + n."""
+        code = self.running.returncode
+        took = (time.monotonic() - self.began) * 1_000
+        output = bytes(self.output[: self.bounds.output_bytes])
+        if not stood and self.ended == "exited":
+            return Ending("not_started", None, output, took, f"the sandbox could not be set up (exit code {code})")
+        number = -code if code < 0 else code - 128
+        if self.ended == "exited" and 0 < number < 65 and code != 0 and (code < 0 or code > 128):
+            return Ending("signal", None, output, took, _signal_name(number))
+        return Ending(self.ended, code if self.ended == "exited" else None, output, took, self.detail)
+
+    def _reader(self) -> selectors.BaseSelector:
+        reader = selectors.DefaultSelector()
+        if self.running.stdout:
+            os.set_blocking(self.running.stdout.fileno(), False)
+            reader.register(self.running.stdout, selectors.EVENT_READ)
+        return reader
+
+    def _collect(self) -> bool:
+        """Take what there is; False at the end."""
+        if self.running.stdout is None:
+            return False
+        try:
+            chunk = os.read(self.running.stdout.fileno(), 65_536)
+        except BlockingIOError:
+            return True
+        most = self.bounds.output_bytes
+        self._last_output = time.monotonic()
+        self.output += chunk[: max(0, most + 1 - len(self.output))]
+        if len(self.output) > most and self.ended == "exited":
+            self._stop("output", f"more than {most} bytes of output")
+        return bool(chunk)
+
+    def _look(self) -> None:
+        now, bounds = time.monotonic(), self.bounds
+        if now - self.began > bounds.timeout_s:
+            self._stop("timeout", f"it took longer than {bounds.timeout_s:g} seconds")
+        elif now - self._last_output > bounds.idle_s:
+            self._stop("idle", f"no output for {bounds.idle_s:g} seconds")
+        else:
+            self._look_at_tree()
+
+    def _look_at_tree(self) -> None:
+        count, memory = census.measure(self.running.pid, self.bounds.memory_bytes)
+        if count > self.bounds.tasks:
+            self._stop("memory", f"{count} processes, limit {self.bounds.tasks}")
+        elif memory > self.bounds.memory_bytes:
+            self._stop("memory", f"{memory // 1_000_000} MB of memory, limit {self.bounds.memory_bytes // 1_000_000}")
+
+    def _stop(self, ended: Ended, detail: str) -> None:
+        self.ended, self.detail = ended, detail
+
+    def _drain(self, seconds: float) -> None:
+        """Read on for at most so long, until the pipe is closed or the process is gone."""
+        until = time.monotonic() + seconds
+        with self._reader() as reader:
+            while time.monotonic() < until:
+                if reader.select(0.02):
+                    if not self._collect():
+                        return
+                elif self.running.poll() is not None:
+                    return
+
+
+@contextmanager
+def _exit_of(pid: int, reader: selectors.BaseSelector) -> Iterator[None]:
+    """Let the selector wake at the exit, where the kernel can tell; else the next tick sees it."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        yield
+        return
+    try:
+        reader.register(descriptor, selectors.EVENT_READ)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return f"ended by {signal.Signals(number).name}"
+    except ValueError:
+        return f"ended by signal {number}"

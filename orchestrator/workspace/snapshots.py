@@ -1,0 +1,197 @@
+"""A worktree as a git tree (decision 5), by two ways that give the same tree.
+
+Of the paths that a file tool touched, blobs and the folders above them are rebuilt in this process (about 1 ms). After
+a command, git looks everywhere with a private index as its stat cache. Each snapshot is anchored: the attempt's one
+ref names a chain of commits, one a snapshot, because unreferenced trees are lost to `git gc`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import FileMode
+
+from orchestrator.domain.errors import ToolError, WorkspaceError
+from orchestrator.workspace.folders import make_accessible
+from orchestrator.workspace.git import Git
+from orchestrator.workspace.paths import Tree, is_git_name
+from orchestrator.workspace.repository import printable
+
+Entry = tuple[pygit2.Oid, int]
+Parts = tuple[str, ...]
+Edits = dict[str, "Entry | Edits | None"]
+
+_NOBODY = pygit2.Signature("orchestrate", "orchestrate@localhost", 0, 0)
+_RULES = (".gitignore", ".gitattributes", ".gitmodules")
+
+
+class Snapshots:
+    """The snapshots of one worktree. `git` has its work tree and private index; `ref` anchors them."""
+
+    def __init__(self, git: Git, tree: Tree, objects: pygit2.Repository, ref: str, start: str) -> None:
+        self._git = git
+        self._tree = tree
+        self._objects = objects
+        self._ref = ref
+        self._written: set[Parts] = set()
+        self._last = ""
+        self._tip = objects.references[ref].target if ref in objects.references else None
+        self._anchor(start)
+
+    def wrote(self, parts: Parts) -> None:
+        """A file tool wrote this path: from now on it counts, also when git ignores it (R4.10)."""
+        self._written.add(parts)
+
+    def of(self, touched: Sequence[Parts]) -> str:
+        """The last snapshot with these paths as they are now."""
+        changed = {parts: self._entry(parts) for parts in touched}
+        self._written.update(changed)
+        root = pygit2.Oid(hex=self._last)
+        tree = self._rebuild(root, _nested(changed)) or self._objects.TreeBuilder().write()
+        return self._anchor(str(tree))
+
+    def of_all(self) -> str:
+        """The whole worktree as it is now. Raises ToolError naming a nested `.git`."""
+        refuse_nested_git(self._git)
+        self.add_all()
+        return self._anchor(self._git("write-tree").text)
+
+    def add_all(self) -> None:
+        """Bring the private index up to date with the worktree, with the ignored files that file tools wrote."""
+        added = self._git.ask("add", "--all", "--", ":/")
+        if added.code != 0 and "ermission denied" in added.err:
+            make_accessible(self._root)
+            added = self._git.ask("add", "--all", "--", ":/")
+        if added.code != 0:
+            raise WorkspaceError(f"The workspace cannot be written as a tree: {added.err}")
+        self._force(sorted(self._written))
+
+    def _force(self, written: Sequence[Parts]) -> None:
+        present = [parts for parts in written if self._entry_mode(parts)]
+        if present:
+            feed = b"".join(os.fsencode("/".join(parts)) + b"\0" for parts in present)
+            self._git("update-index", "--add", "--replace", "-z", "--stdin", feed=feed)
+
+    @property
+    def _root(self) -> Path:
+        return self._tree.root
+
+    def _entry_mode(self, parts: Parts) -> int:
+        """The git mode of what stands at a path, 0 for nothing that git stores."""
+        try:
+            status = self._tree.stat(parts)
+        except ToolError:  # a parent became a symlink: the path itself is gone
+            return 0
+        if status is None:
+            return 0
+        if stat.S_ISLNK(status.st_mode):
+            return FileMode.LINK
+        executable = FileMode.BLOB_EXECUTABLE if status.st_mode & 0o100 else FileMode.BLOB
+        return executable if stat.S_ISREG(status.st_mode) else 0
+
+    def _entry(self, parts: Parts) -> Entry | None:
+        mode = self._entry_mode(parts)
+        if not mode:
+            return None
+        content = self._tree.link_target(parts) if mode == FileMode.LINK else self._tree.read(parts)
+        return self._objects.create_blob(content), mode
+
+    def _rebuild(self, old: pygit2.Oid | None, edits: Edits) -> pygit2.Oid | None:
+        """The folder `old` with the edits; None when nothing is left in it."""
+        builder = self._objects.TreeBuilder(old) if old else self._objects.TreeBuilder()
+        for name, edit in edits.items():
+            there = builder.get(name)
+            entry = edit if not isinstance(edit, dict) else self._folder(there, edit)
+            if entry is not None:
+                builder.insert(name, *entry)
+            elif there is not None and not _spared(there, edit):
+                builder.remove(name)
+        return builder.write() if len(builder) else None
+
+    def _folder(self, there: pygit2.Object | None, edits: Edits) -> Entry | None:
+        inside = there.id if there is not None and there.filemode == FileMode.TREE else None
+        tree = self._rebuild(inside, edits)
+        return (tree, FileMode.TREE) if tree else None
+
+    def _anchor(self, tree: str) -> str:
+        if tree != self._last:
+            parents = [self._tip] if self._tip else []
+            tip = self._objects.create_commit(None, _NOBODY, _NOBODY, "snapshot", pygit2.Oid(hex=tree), parents)
+            self._objects.references.create(self._ref, tip, force=True)
+            self._tip, self._last = tip, tree
+        return tree
+
+
+def _nested(changed: dict[Parts, Entry | None]) -> Edits:
+    """Edits by folder; a path and one under it cannot both exist, so the absent of the two is left out."""
+    top: Edits = {}
+    for parts, entry in sorted(changed.items(), key=lambda item: item[1] is not None):
+        folder = top
+        for name in parts[:-1]:
+            inner = folder.get(name)
+            if not isinstance(inner, dict):
+                inner = folder[name] = {}
+            folder = inner
+        if entry is not None or not isinstance(folder.get(parts[-1]), dict):
+            folder[parts[-1]] = entry
+    return top
+
+
+def _spared(there: pygit2.Object, edit: Entry | Edits | None) -> bool:
+    """A path that is gone removes a file, not a folder now in its place; a folder that is gone spares a file."""
+    return (there.filemode == FileMode.TREE) != isinstance(edit, dict)
+
+
+def refuse_nested_git(git: Git) -> None:
+    """Raise ToolError when a `.git` of whatever spelling stands below the top: its folder would become a gitlink, blind
+    to what changes inside. In folders that git ignores (package caches) it hides nothing and may stand."""
+    root = git.work_tree
+    if root is None:
+        raise WorkspaceError("A snapshot needs a work tree.")
+    found = [path for path in _suspects(root) if path.parent == root or not _ignored(git, path.parent)]
+    if found:
+        names = ", ".join(printable(str(path.relative_to(root))) for path in found[:5])
+        raise ToolError(f"{names}: a nested git repository or a git file that is none. Remove it; git is ours here.")
+
+
+def _suspects(root: Path) -> list[Path]:
+    try:
+        return list(_walk(root))
+    except PermissionError:
+        make_accessible(root)
+        return list(_walk(root))
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    pending = [str(root)]
+    while pending:
+        folder = pending.pop()
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if _is_suspect(entry, top=folder == str(root)):
+                    yield Path(entry.path)
+                elif entry.is_dir(follow_symlinks=False):
+                    pending.append(entry.path)
+
+
+def _is_suspect(entry: os.DirEntry[str], top: bool) -> bool:
+    if is_git_name(entry.name):
+        return not (top and entry.name == ".git")
+    return entry.name in _RULES and _is_special(entry)
+
+
+def _is_special(entry: os.DirEntry[str]) -> bool:
+    """A FIFO or device in place of a rules file would hang git."""
+    mode = entry.stat(follow_symlinks=False).st_mode
+    return not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode))
+
+
+def _ignored(git: Git, folder: Path) -> bool:
+    path = str(folder.relative_to(git.work_tree or folder))
+    if git.ask("ls-files", "--error-unmatch", "--", f":(top,literal){path}").code == 0:
+        return False
+    return git.ask("check-ignore", "--quiet", "--no-index", "--", path).code == 0

@@ -1,0 +1,144 @@
+"""The Workspaces port: what the engine does with the Shadow of one repository."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from orchestrator.domain import ports
+from orchestrator.domain.ports import Merge
+from orchestrator.settings import Settings
+from orchestrator.workspace.place import Place, safe_name
+from orchestrator.workspace.prepare import PREPARED, Preparation, Prepared
+from orchestrator.workspace.repository import UserRepository, ensure_home
+from orchestrator.workspace.sandbox import Sandbox, detect
+from orchestrator.workspace.sandbox.box import Box, Mount
+from orchestrator.workspace.sandbox.environment import readable_paths, scrubbed, with_virtual_environment
+from orchestrator.workspace.shadow import Shadow, open_shadow
+from orchestrator.workspace.snapshots import Snapshots
+from orchestrator.workspace.worktree import Worktree
+
+_VIRTUAL_ENVIRONMENTS = (".venv", "venv")
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowWorkspaces(ports.Workspaces):
+    """The Workspaces port. Threads and processes may use the same Shadow at once."""
+
+    shadow: Shadow
+    sandbox: Sandbox
+    settings: Settings
+    environ: Mapping[str, str]
+
+    @property
+    def sandbox_level(self) -> str:
+        """bubblewrap, landlock or none."""
+        return self.sandbox.level
+
+    def resolve(self, revision: str) -> str:
+        """The full commit id of a revision, brought into the Shadow. Raises UserError."""
+        return self.shadow.resolve(revision)
+
+    def open(self, attempt_id: str, start: str, *, head: str) -> Worktree:
+        """A worktree with the content of `start`, HEAD at `head`; what `workspace.prepare` made is in it. Raises
+        WorkspaceError when it cannot be made or a prepare command fails."""
+        place = Place(self.shadow.home, safe_name(attempt_id))
+        prepared = Preparation(self.shadow.home, self.sandbox, self.settings).of(start, head, self._box)
+        place.make(start, head)
+        box = self._box(place, prepared)
+        objects = self.shadow.objects()
+        anchor = f"refs/orchestrate/attempts/{place.name}"
+        snapshots = Snapshots(place.git, place.files, objects, anchor, self.shadow.tree_of(start))
+        return Worktree(place, snapshots, objects, self.sandbox, box, self.settings)
+
+    def merge(self, *, head: str, base: str, tree: str, message: str, trailers: Mapping[str, str]) -> Merge:
+        """One anchored commit on `head` with what changed from `base` to `tree`, or the conflicts."""
+        return self.shadow.merge(head=head, base=base, tree=tree, message=message, trailers=trailers)
+
+    def tree_of(self, commit: str) -> str:
+        """A commit's tree id."""
+        return self.shadow.tree_of(commit)
+
+    def deliver(self, branch: str, commit: str) -> None:
+        """Make the branch equal to the commit, in the Shadow and in the user's repository. Raises UserError."""
+        self.shadow.deliver(branch, commit)
+
+    def sweep(self, live_attempts: Sequence[str]) -> None:
+        """Remove worktrees of attempts that are not live."""
+        live = {safe_name(attempt) for attempt in live_attempts}
+        folders = (self.shadow.home / "worktrees", self.shadow.git_dir / "worktrees")
+        names = {entry.name for folder in folders if folder.is_dir() for entry in folder.iterdir()}
+        for name in sorted(names - live):
+            if not name.startswith(PREPARED):
+                Place(self.shadow.home, name).remove()
+
+    def _box(self, place: Place, prepared: Prepared | None = None) -> Box:
+        repository = self.shadow.repository
+        real_home = Path(self.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)
+        wanted = self._wanted(prepared)
+        shared = tuple(mount for mount in wanted if _make_place_for(place, mount, repository.root))
+        if prepared and not self._mounts:
+            prepared.copy_into(place.tree)
+        sources = [mount.source for mount in shared]
+        box = Box(
+            tree=place.tree,
+            shown_root=repository.root,
+            dotgit=place.dotgit,
+            shadow=self.shadow.git_dir,
+            scratch=place.scratch,
+            home=self.shadow.home,
+            environment=scrubbed(self.environ, real_home, self.settings.workspace.env),
+            shared=shared,
+            readable=readable_paths(
+                self.environ, real_home, self.settings.sandbox.read_paths, [source / "bin/python" for source in sources]
+            ),
+            real_home=real_home,
+            network=self.settings.sandbox.network,
+        )
+        return _with_virtual_environment(box)
+
+    @property
+    def _mounts(self) -> bool:
+        return self.sandbox.level == "bubblewrap"
+
+    def _wanted(self, prepared: Prepared | None) -> tuple[Mount, ...]:
+        """What commands find beside the tracked files: what prepare made, then the user's own shared folders."""
+        if not self._mounts:
+            return ()
+        root = self.shadow.repository.root
+        made = prepared.mounts(root) if prepared else ()
+        taken = {mount.target for mount in made}
+        shares = (root / name for name in self.settings.workspace.share)
+        return made + tuple(Mount(path.resolve(), path) for path in shares if path.is_dir() and path not in taken)
+
+
+def _make_place_for(place: Place, mount: Mount, root: Path) -> bool:
+    """Make the mount's place in the fresh checkout; False when tracked files have it."""
+    parts = mount.target.relative_to(root).parts
+    if ".." in parts or place.files.stat(parts) is not None:
+        return False
+    if mount.source.is_dir():
+        return place.files.make_folder(parts)
+    place.files.write(parts, b"")
+    return True
+
+
+def _with_virtual_environment(box: Box) -> Box:
+    for name in _VIRTUAL_ENVIRONMENTS:
+        for mount in box.shared:
+            if mount.target == box.shown_root / name and (mount.source / "bin").is_dir():
+                return replace(box, environment=with_virtual_environment(box.environment, mount.target))
+    return box
+
+
+def open_workspaces(
+    repository: UserRepository, home: Path, settings: Settings, environ: Mapping[str, str] | None = None
+) -> ShadowWorkspaces:
+    """The Shadow of a repository under ORCHESTRATE_HOME, made on first use, with the sandbox that the settings ask for.
+    Raises UserError for a home that cannot be written, SandboxError for a level that cannot be had."""
+    ensure_home(home)
+    shadow = open_shadow(repository, home)
+    return ShadowWorkspaces(shadow, detect(settings), settings, os.environ if environ is None else environ)

@@ -1,0 +1,87 @@
+"""The Workspace: one worktree of the Shadow with its file tools, snapshots and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pygit2
+
+from orchestrator.domain import ports
+from orchestrator.domain.ports import CommandResult, FileChange
+from orchestrator.settings import Settings
+from orchestrator.workspace import search, trees
+from orchestrator.workspace.paths import parts_of
+from orchestrator.workspace.place import Place
+from orchestrator.workspace.sandbox import Sandbox
+from orchestrator.workspace.sandbox.box import Bounds, Box
+from orchestrator.workspace.snapshots import Snapshots
+
+
+@dataclass(frozen=True, slots=True)
+class Worktree(ports.Workspace):
+    """The Workspace port over a Place. Not for two threads at once; many may stand side by side."""
+
+    place: Place
+    snapshots: Snapshots
+    objects: pygit2.Repository
+    sandbox: Sandbox
+    box: Box
+    settings: Settings
+
+    @property
+    def shown_root(self) -> str:
+        """The repository's own path."""
+        return str(self.box.shown_root)
+
+    def relative(self, path: str) -> str:
+        """The canonical path from the top level. Raises PathRefusedError."""
+        return "/".join(self._parts(path)) or "."
+
+    def read(self, path: str) -> bytes:
+        """The file's bytes. Raises ToolError."""
+        return self.place.files.read(self._parts(path))
+
+    def write(self, path: str, content: bytes) -> None:
+        """Create or replace a file atomically. Raises ToolError."""
+        parts = self._parts(path)
+        self.place.files.write(parts, content)
+        self.snapshots.wrote(parts)
+
+    def delete(self, path: str) -> None:
+        """Remove a file. Raises ToolError."""
+        self.place.files.delete(self._parts(path))
+
+    def files(self, path: str = ".", glob: str | None = None) -> tuple[str, ...]:
+        """Files that git does not ignore."""
+        return search.files(self.place.git, self.place.files, self.relative(path), glob)
+
+    def search(self, pattern: str, path: str = ".", glob: str | None = None) -> tuple[str, ...]:
+        """`path:line:text` of matching lines."""
+        return search.search(self.place.git, pattern, self.relative(path), glob)
+
+    def run(self, command: str, *, timeout_s: float | None = None, read_only: bool = False) -> CommandResult:
+        """Run a shell command in the sandbox. Raises SandboxError where none can be had and none was not asked for."""
+        bounds = Bounds.of(self.settings, timeout_s)
+        return self.sandbox.run(self.box.as_read_only() if read_only else self.box, command, bounds)
+
+    def snapshot(self, touched: Sequence[str] | None = None) -> str:
+        """The workspace as a tree id. Raises ToolError naming a nested `.git`."""
+        if touched is None:
+            return self.snapshots.of_all()
+        return self.snapshots.of([self._parts(path) for path in touched])
+
+    def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
+        """What differs between two trees."""
+        return trees.changes(self.objects, before, after)
+
+    def diff(self, before: str, after: str) -> str:
+        """The unified diff between two trees."""
+        return trees.diff(self.place.git, before, after)
+
+    def close(self) -> None:
+        """Remove the worktree; its snapshots stay."""
+        self.place.remove()
+
+    def _parts(self, path: str) -> tuple[str, ...]:
+        return parts_of(path, self.shown_root)
