@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from agents import briefing
 from agents.briefing import Briefing
@@ -12,71 +13,69 @@ from agents.chat.port import Chat
 from agents.preambles import render
 from agents.session import ChatSession, Opening, result_chars
 from agents.tools import catalogue
+from agents.transcript import RESULT_CHARS
 from orchestrator.domain.ports import GrantRequest, PlanningAssignment, Workspace
 from orchestrator.settings import BudgetsSettings, ComplexitySettings
 
 _PLAN_PAGES = 6
 
 
-class ChatPlanner:
+@dataclass(frozen=True, slots=True)
+class PlannerRole:
     """The port Planner. The thresholds that it is told are those that pre-flight judges by (R1.15)."""
 
-    def __init__(
-        self,
-        chat: Chat,
-        complexity: ComplexitySettings,
-        budgets: BudgetsSettings,
-        *,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._chat = chat
-        self._complexity = complexity
-        self._budgets = budgets
-        self._monotonic = monotonic
+    chat_of: Callable[[str | None], Chat]
+    complexity: ComplexitySettings
+    budgets: BudgetsSettings
+    redact: Callable[[str], str] = str
+    monotonic: Callable[[], float] = time.monotonic
 
     def begin(self, assignment: PlanningAssignment, workspace: Workspace) -> ChatSession:
         """Open a planning round."""
-        brief = Briefing(_PLAN_PAGES * result_chars(self._chat))
+        chat = self.chat_of(None)
+        brief = Briefing(_PLAN_PAGES * result_chars(chat))
         system = render(
             "planner",
-            moderate_from=self._complexity.moderate_from,
-            refused_above=self._complexity.refused_above,
-            many_criteria=self._complexity.many_criteria,
-            simple_budget=self._budgets.simple,
-            moderate_budget=self._budgets.moderate,
+            moderate_from=self.complexity.moderate_from,
+            refused_above=self.complexity.refused_above,
+            many_criteria=self.complexity.many_criteria,
+            simple_budget=self.budgets.simple,
+            moderate_budget=self.budgets.moderate,
             budget=assignment.budget,
         )
-        opening = Opening(system, self._told(assignment, brief), brief.kept)
+        opening = Opening(system, _told(assignment, brief), brief.kept)
         return ChatSession(
-            self._chat,
+            chat,
             catalogue.PLANNER,
             opening,
             workspace,
             submit=catalogue.SUBMIT_PLAN.name,
-            monotonic=self._monotonic,
-        )
-
-    def _told(self, assignment: PlanningAssignment, brief: Briefing) -> str:
-        files = "\n".join(assignment.repository_files)
-        return render(
-            "planner_task",
-            round=assignment.round,
-            goal=assignment.goal,
-            files=brief.excerpt("files", files, result_chars(self._chat)),
-            sections=_replan(assignment, brief) if assignment.defects or assignment.previous_plan else "",
+            redact=self.redact,
+            monotonic=self.monotonic,
         )
 
     def decide(self, request: GrantRequest) -> ChatSession:
         """Open a one-turn decision."""
         opening = Opening(render("decider"), _asked(request), {})
         return ChatSession(
-            self._chat,
+            self.chat_of(None),
             catalogue.ARBITER,
             opening,
             None,
             submit=catalogue.SUBMIT_DECISION.name,
-            monotonic=self._monotonic,
+            redact=self.redact,
+            monotonic=self.monotonic,
         )
+
+
+def _told(assignment: PlanningAssignment, brief: Briefing) -> str:
+    return render(
+        "planner_task",
+        round=assignment.round,
+        goal=assignment.goal,
+        files=brief.excerpt("files", "\n".join(assignment.repository_files), RESULT_CHARS),
+        sections=_replan(assignment, brief) if assignment.defects or assignment.previous_plan else "",
+    )
 
 
 def _replan(assignment: PlanningAssignment, brief: Briefing) -> str:

@@ -31,7 +31,8 @@ class Opening:
 
 
 class ChatSession:
-    """The one implementation of the port Session. Not thread-safe, but for execute(), which changes nothing here."""
+    """The one implementation of the port Session. `submit` names the tool whose bare arguments a reply's text may hold;
+    `redact` takes the secrets out of whatever the model is shown. Not thread-safe, but for execute()."""
 
     def __init__(
         self,
@@ -42,20 +43,22 @@ class ChatSession:
         *,
         read_only: bool = False,
         submit: str = "",
+        redact: Callable[[str], str] = str,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._chat = chat
         self._submit = submit
+        self._redact = redact
         prompt_tokens = chat.context_window - chat.max_output_tokens
         self._limits = Limits(token_cap=int(prompt_tokens * (1 - _MARGIN)))
         chars = result_chars(chat)
         head: tuple[Message, ...] = (
-            {"role": "system", "content": opening.system},
-            {"role": "user", "content": opening.task},
+            {"role": "system", "content": redact(opening.system)},
+            {"role": "user", "content": redact(opening.task)},
         )
         self._transcript = Transcript(head, result_chars=chars)
         for name, text in opening.kept.items():
-            self._transcript.keep(name, text)
+            self._transcript.keep(name, redact(text))
         self._window = Window(prefix=head)
         page = chars - _PAGE_MARGIN
         bench = Bench(workspace, self._transcript, page_chars=page, read_only=read_only) if workspace else None
@@ -87,7 +90,7 @@ class ChatSession:
             self._window,
             self._limits,
             lambda messages: self._chat.estimate(messages, tools),
-            notices=notices,
+            notices=[self._redact(notice) for notice in notices],
             shrink=shrink,
         )
         chat_request = ChatRequest(composed.messages, tools, self._tool_choice(len(tools), withhold_tools))
@@ -150,7 +153,7 @@ class ChatSession:
 
     def answer(self, call: Call, text: str) -> None:
         """Give the call its result (port Session)."""
-        self._transcript.answer(call.call_id, text, self._status(call))
+        self._transcript.answer(call.call_id, self._redact(text), self._status(call))
 
     def _status(self, call: Call) -> str:
         if call.call_id in self._ok:
@@ -159,7 +162,7 @@ class ChatSession:
 
     def remind(self, text: str) -> None:
         """Add a user message (port Session)."""
-        self._transcript.remind(text)
+        self._transcript.remind(self._redact(text))
 
 
 def result_chars(chat: Chat) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from agents import briefing
 from agents.briefing import Briefing
@@ -12,38 +13,42 @@ from agents.preambles import render
 from agents.session import ChatSession, Opening, result_chars
 from agents.tools import catalogue
 from orchestrator.domain.ports import ReviewAssignment, Workspace
+from orchestrator.settings import ReviewSettings
 
 _GOAL_CHARS = 4_000
 _DIFF_PAGES = 6  # a longer diff is cut in the assignment, which says so, and read on with read_output (R2.8)
 
 
-class ChatVerifier:
-    """The port Reviewer. `threshold` is the score that a pass needs."""
+@dataclass(frozen=True, slots=True)
+class VerifierRole:
+    """The port Reviewer. QC is told the threshold of the settings that its review is judged by (R1.15)."""
 
-    def __init__(self, chat: Chat, threshold: int, *, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._chat = chat
-        self._threshold = threshold
-        self._monotonic = monotonic
+    chat_of: Callable[[str | None], Chat]
+    settings: ReviewSettings
+    redact: Callable[[str], str] = str
+    monotonic: Callable[[], float] = time.monotonic
 
     def begin(self, assignment: ReviewAssignment, workspace: Workspace) -> ChatSession:
         """Open a review's conversation."""
-        brief = Briefing(_DIFF_PAGES * result_chars(self._chat))
+        chat = self.chat_of(None)
+        brief = Briefing(_DIFF_PAGES * result_chars(chat))
         system = render(
             "verifier",
             role=assignment.task.qc_role,
-            threshold=self._threshold,
+            threshold=self.settings.threshold,
             strictness=assignment.strictness,
             budget=assignment.budget,
         )
         opening = Opening(system, _told(assignment, brief), brief.kept)
         return ChatSession(
-            self._chat,
+            chat,
             catalogue.VERIFIER,
             opening,
             workspace,
             read_only=True,
             submit=catalogue.SUBMIT_REVIEW.name,
-            monotonic=self._monotonic,
+            redact=self.redact,
+            monotonic=self.monotonic,
         )
 
 

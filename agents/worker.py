@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from agents import briefing
 from agents.briefing import Briefing
@@ -18,31 +19,25 @@ _GOAL_CHARS = 4_000
 _MINIMAL_CHANGE_FROM = 2
 
 
-class ChatWorker:
-    """The port Worker. `chat_for` gives the chat of the model that a task names itself."""
+@dataclass(frozen=True, slots=True)
+class WorkerRole:
+    """The port Worker. `chat_of` gives the chat of a model by name, None for the settings' own; `redact` takes secrets
+    out of what the model is shown."""
 
-    def __init__(
-        self,
-        chat: Chat,
-        *,
-        chat_for: Callable[[str], Chat] | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._chat = chat
-        self._chat_for = chat_for
-        self._monotonic = monotonic
+    chat_of: Callable[[str | None], Chat]
+    redact: Callable[[str], str] = str
+    monotonic: Callable[[], float] = time.monotonic
 
     def begin(self, assignment: Assignment, workspace: Workspace) -> ChatSession:
         """Open an attempt's conversation."""
-        named = assignment.task.model
-        chat = self._chat_for(named) if named and self._chat_for else self._chat
+        chat = self.chat_of(assignment.task.model)
         brief = Briefing(result_chars(chat))
         opening = Opening(
             system=render("worker", role=assignment.task.role, progress_every=assignment.progress_every),
             task=_told(assignment, brief),
             kept=brief.kept,
         )
-        return ChatSession(chat, catalogue.WORKER, opening, workspace, monotonic=self._monotonic)
+        return ChatSession(chat, catalogue.WORKER, opening, workspace, redact=self.redact, monotonic=self.monotonic)
 
 
 def _told(assignment: Assignment, brief: Briefing) -> str:

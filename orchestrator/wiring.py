@@ -149,9 +149,11 @@ class App:
             reader=self.graph,
             writer=self.graph,
             workspaces=self.workspaces,
-            planner=PlannerRole(lambda name: self.chat(models.planner, name), self.redact),
+            planner=PlannerRole(
+                lambda name: self.chat(models.planner, name), self.settings.complexity, self.settings.budgets, self.redact
+            ),
             worker=WorkerRole(lambda name: self.chat(models.worker, name), self.redact),
-            reviewer=VerifierRole(lambda name: self.chat(models.verifier, name), self.redact),
+            reviewer=VerifierRole(lambda name: self.chat(models.verifier, name), self.settings.review, self.redact),
             clock=self.clock,
             ids=RandomIds(),
             settings=self.settings,

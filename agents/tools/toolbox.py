@@ -118,7 +118,7 @@ class Toolbox:
             duration_ms=(self._monotonic() - started) * 1000,
             error_kind="none" if result.ok else kind,
             error_hash=error,
-            touched={"nothing": (), "path": call.writes_to, "anything": None}[tool.touches],
+            touched=_touched(tool, call, result),
         )
 
 
@@ -131,6 +131,13 @@ def _run(function: Callable[[Bench, Any], Result], bench: Bench, tool: Tool, arg
         raise
     except Exception as error:  # fail closed: whatever a hostile argument provokes is that call's error (R1.11)
         return Result(f"Error: {tool.name} failed: {cut(str(error), 500)} ({type(error).__name__})", ok=False)
+
+
+def _touched(tool: Tool, call: Call, result: Result) -> tuple[str, ...] | None:
+    """What may have changed: a file tool changes its file or, when it fails, nothing."""
+    if tool.touches == "anything":
+        return None
+    return call.writes_to if result.ok else ()
 
 
 def wire_name(name: str) -> str:
