@@ -1,0 +1,227 @@
+"""The one connection to the graph: managed transactions, errors in our words, bounded and visible waiting."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, LiteralString, TypeVar
+
+import neo4j
+import tenacity
+from neo4j.exceptions import (
+    AuthError,
+    ClientError,
+    ConfigurationError,
+    ConnectionAcquisitionTimeoutError,
+    DatabaseUnavailable,
+    DriverError,
+    Neo4jError,
+    ServiceUnavailable,
+    SessionExpired,
+    TransientError,
+)
+
+from orchestrator.domain.errors import GraphError
+from orchestrator.store.endpoint import Endpoint, Server, Source
+from orchestrator.store.statements import statement
+
+T = TypeVar("T")
+Row = dict[str, Any]
+
+AWAY = (ServiceUnavailable, SessionExpired, DatabaseUnavailable, ConnectionAcquisitionTimeoutError, TransientError)
+"""Errors after which the same transaction may succeed later."""
+
+CONFLICTS_S = 5.0
+"""Seconds that the driver itself repeats a transaction, in small steps: conflicts with other writers."""
+
+logging.getLogger("neo4j").addHandler(logging.NullHandler())  # else its retries are printed where nobody logs
+
+
+class Transaction:
+    """A managed transaction that runs statements by name."""
+
+    def __init__(self, tx: neo4j.ManagedTransaction) -> None:
+        self._tx = tx
+
+    def run(self, name: str, /, **parameters: Any) -> list[Row]:
+        """The rows of `cypher/<name>.cypher`."""
+        return self._tx.run(statement(name), parameters).data()
+
+    def execute(self, text: LiteralString) -> list[Row]:
+        """The rows of a statement of the schema."""
+        return self._tx.run(text).data()
+
+
+class Connection:
+    """Sessions on one endpoint. When it is away, operations wait up to `wait_s` seconds, telling `on_wait`, and locate
+    it anew: an embedded server that was killed is started again. Safe to share between threads."""
+
+    def __init__(self, source: Source, *, wait_s: float, on_wait: Callable[[str], None]) -> None:
+        self._source = source
+        self._wait_s = wait_s
+        self._on_wait = on_wait
+        self._lock = threading.Lock()
+        self._drivers: tuple[neo4j.Driver, neo4j.Driver] | None = None
+        self._endpoint: Endpoint | None = None
+        self._closed = False
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        """Run `work` as one write transaction, again where its end is unknown: it must be repeatable."""
+        return self._patiently(lambda session: session.execute_write(lambda tx: work(Transaction(tx))))
+
+    def read(self, work: Callable[[Transaction], T]) -> T:
+        """Run `work` as one read transaction."""
+        return self._patiently(lambda session: session.execute_read(lambda tx: work(Transaction(tx))))
+
+    def user_session(
+        self, call: Callable[[neo4j.Session], T], refusal: Callable[[Neo4jError], Exception | None], *, write: bool
+    ) -> T:
+        """Give `call` a session for the user's own Cypher: read-only by right of the connection unless `write`.
+        `refusal` turns what the user's words caused into the user's error, and anything else into None."""
+        return self._patiently(call, reader=not write, refusal=refusal)
+
+    def server(self) -> Server:
+        """What answers."""
+        drivers, endpoint = self._open()
+        try:
+            agent = drivers[0].get_server_info().agent
+        except (DriverError, Neo4jError) as error:
+            raise translate(error, endpoint) from error
+        return Server(kind=endpoint.kind, version=agent, uri=endpoint.uri, database=endpoint.database)
+
+    def close(self) -> None:
+        """Close the sessions' pool and let the embedded server go. Safe to call twice."""
+        with self._lock:
+            self._closed = True
+            self._disconnect()
+            self._source.release()
+
+    def _patiently(
+        self,
+        call: Callable[[neo4j.Session], T],
+        *,
+        reader: bool = False,
+        refusal: Callable[[Neo4jError], Exception | None] = lambda _error: None,
+    ) -> T:
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(AWAY),
+            stop=tenacity.stop_after_delay(self._wait_s),
+            wait=tenacity.wait_exponential_jitter(initial=0.1, max=5.0, jitter=0.1),
+            before_sleep=self._tell,
+            reraise=True,
+        )
+        try:
+            answer: T = retrying(self._once, call, reader)
+            return answer
+        except (DriverError, Neo4jError) as error:
+            users = refusal(error) if isinstance(error, Neo4jError) else None
+            raise users or translate(error, self._endpoint) from error
+
+    def _once(self, call: Callable[[neo4j.Session], T], reader: bool) -> T:
+        drivers, endpoint = self._open()
+        access = neo4j.READ_ACCESS if reader else neo4j.WRITE_ACCESS
+        try:
+            with drivers[reader].session(database=endpoint.database, default_access_mode=access) as session:
+                return call(session)
+        except (ServiceUnavailable, SessionExpired):
+            self._forget(drivers)
+            raise
+
+    def _open(self) -> tuple[tuple[neo4j.Driver, neo4j.Driver], Endpoint]:
+        with self._lock:
+            if self._closed:
+                raise GraphError("The connection to the graph was closed.")
+            if self._drivers is None:
+                self._endpoint = self._source.locate()
+                self._drivers = _drivers(self._endpoint)
+            assert self._endpoint is not None  # noqa: S101  set together with the drivers
+            return self._drivers, self._endpoint
+
+    def _forget(self, drivers: tuple[neo4j.Driver, neo4j.Driver]) -> None:
+        """Locate the endpoint anew at the next try, unless another thread did already."""
+        with self._lock:
+            if self._drivers is drivers:
+                self._disconnect()
+
+    def _disconnect(self) -> None:
+        for driver in set(self._drivers or ()):
+            driver.close()
+        self._drivers = None
+
+    def _tell(self, state: tenacity.RetryCallState) -> None:
+        where = self._endpoint.uri if self._endpoint else "the graph"
+        left = max(0.0, self._wait_s - (state.seconds_since_start or 0.0))
+        self._on_wait(f"The graph at {where} does not answer; waiting up to {left:.0f} s more.")
+
+
+def _drivers(endpoint: Endpoint) -> tuple[neo4j.Driver, neo4j.Driver]:
+    """The driver for our own work and the one for the user's reads (the same where rights need no second user)."""
+    main = _driver(endpoint, (endpoint.username, endpoint.password))
+    return main, (main if endpoint.reader is None else _driver(endpoint, endpoint.reader))
+
+
+def _driver(endpoint: Endpoint, auth: tuple[str, str]) -> neo4j.Driver:
+    try:
+        return neo4j.GraphDatabase.driver(
+            endpoint.uri,
+            auth=auth,
+            connection_timeout=10.0,
+            initial_retry_delay=0.01,  # the driver's own first retry waits a second
+            max_transaction_retry_time=CONFLICTS_S,
+            notifications_min_severity="OFF",
+            user_agent="orchestrate",
+        )
+    except (ConfigurationError, ValueError) as error:
+        raise GraphError(
+            f"NEO4J_URI is not usable: {endpoint.uri} ({error}).",
+            next_step="Use bolt://host:7687 or neo4j://host:7687 (with +s or +ssc for TLS).",
+        ) from error
+
+
+_BY_CODE: Mapping[str, tuple[str, str]] = {
+    "Neo.ClientError.Database.DatabaseNotFound": (
+        "The graph at {uri} has no database {database}.",
+        "Set NEO4J_DATABASE to one that exists (Community has one, neo4j).",
+    ),
+    "Neo.ClientError.Security.AuthenticationRateLimit": (
+        "The graph at {uri} locks user {user} out after too many wrong passwords.",
+        "Wait some seconds, then check NEO4J_USERNAME and NEO4J_PASSWORD.",
+    ),
+    "Neo.ClientError.Security.CredentialsExpired": (
+        "The graph at {uri} wants user {user} to change the password first.",
+        "Log in once with Neo4j Browser or cypher-shell and set a new password, then set NEO4J_PASSWORD to it.",
+    ),
+}
+
+
+def translate(error: Exception, endpoint: Endpoint | None) -> GraphError:
+    """The driver's error as one message that says the way out."""
+    names = {
+        "uri": endpoint.uri if endpoint else "?",
+        "user": endpoint.username if endpoint else "?",
+        "database": (endpoint.database if endpoint else None) or "(default)",
+    }
+    code = getattr(error, "code", None) or ""
+    if code in _BY_CODE:
+        message, way_out = _BY_CODE[code]
+        return GraphError(message.format(**names), next_step=way_out)
+    if isinstance(error, AuthError):
+        return GraphError(
+            f"The graph at {names['uri']} refuses user {names['user']}: wrong user name or password.",
+            next_step="Check NEO4J_USERNAME and NEO4J_PASSWORD.",
+        )
+    if isinstance(error, TransientError | DriverError) and not isinstance(error, ConfigurationError):
+        return GraphError(
+            f"The graph at {names['uri']} does not answer: {_first_line(error)}",
+            next_step="Start it or correct NEO4J_URI; a stopped run goes on with `orchestrate execute --resume`.",
+        )
+    kind = "refused a statement" if isinstance(error, ClientError) else "failed"
+    return GraphError(
+        f"The graph at {names['uri']} {kind}: {_first_line(error)}", next_step="See `orchestrate doctor`."
+    )
+
+
+def _first_line(error: Exception) -> str:
+    text = getattr(error, "message", None) or str(error) or type(error).__name__
+    return str(text).strip().splitlines()[0][:300]

@@ -1,0 +1,3 @@
+// Purpose: set properties of a locked attempt.
+// Parameters: $attemptId, $properties.
+MATCH (a:Attempt {id: $attemptId}) SET a += $properties

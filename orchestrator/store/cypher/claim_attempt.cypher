@@ -1,0 +1,8 @@
+// Purpose: create the attempt of a claimed task.
+// Parameters: $attempt (properties; startedAt is an ISO string).
+MATCH (t:Task {id: $attempt.taskId})
+MATCH (r:Run {id: $attempt.runId})
+MERGE (a:Attempt {id: $attempt.id})
+SET a += $attempt, a.startedAt = datetime($attempt.startedAt), a.lastEventAt = datetime($attempt.startedAt)
+MERGE (t)-[:HAS_ATTEMPT]->(a)
+MERGE (r)-[:MADE]->(a)

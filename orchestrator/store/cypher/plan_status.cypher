@@ -1,0 +1,3 @@
+// Purpose: set a plan's status.
+// Parameters: $planId, $status.
+MATCH (p:Plan {id: $planId}) SET p.status = $status

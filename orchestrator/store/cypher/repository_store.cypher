@@ -1,0 +1,3 @@
+// Purpose: create or refresh a repository.
+// Parameters: $repository (properties).
+MERGE (r:Repository {id: $repository.id}) SET r += $repository

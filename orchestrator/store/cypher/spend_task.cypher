@@ -1,0 +1,13 @@
+// Purpose: what all attempts of a task have cost, in any run, reviews included; an unsettled turn counts
+// with what it reserved.
+// Parameters: $taskId. Columns: promptTokens, completionTokens, usd, unknown (turns without price).
+MATCH (:Task {id: $taskId})-[:HAS_ATTEMPT]->(a:Attempt)
+OPTIONAL MATCH (a)-[:REVIEWED_BY]->(v:Review)
+WITH a, collect(v) AS reviews
+UNWIND reviews + [a] AS owner
+MATCH (owner)-[:TOOK]->(t:Turn)
+WITH t, t.status = 'requested' AS open
+RETURN sum(CASE WHEN open THEN t.reservedTokens ELSE t.promptTokens END) AS promptTokens,
+       sum(CASE WHEN open THEN 0 ELSE t.completionTokens END) AS completionTokens,
+       sum(coalesce(CASE WHEN open THEN t.reservedUsd ELSE t.costUsd END, 0.0)) AS usd,
+       sum(CASE WHEN (CASE WHEN open THEN t.reservedUsd ELSE t.costUsd END) IS NULL THEN 1 ELSE 0 END) AS unknown

@@ -1,0 +1,4 @@
+// Purpose: a locked task whose attempt was interrupted may be claimed again; the fence rises.
+// Parameters: $taskId, $fence (the new one).
+MATCH (t:Task {id: $taskId})
+SET t.status = 'pending', t.fence = $fence, t.leaseOwner = null, t.leaseExpiresAt = null, t.readyKey = t.orderKey

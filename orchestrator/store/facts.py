@@ -1,0 +1,163 @@
+"""The hot path: an owner's events become nodes, in one transaction of few statements, and nothing shared is touched."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from orchestrator.domain.errors import GraphError
+from orchestrator.domain.events import (
+    BudgetDecided,
+    Event,
+    Finished,
+    GuardFired,
+    ProgressReported,
+    ReplyReceived,
+    RequestedCall,
+    Resumed,
+    ScopeDecided,
+    ToolFinished,
+    ToolRequested,
+    TurnRequested,
+)
+from orchestrator.domain.records import Owner
+from orchestrator.store.connection import Row, Transaction
+from orchestrator.store.part import Part, fence
+from orchestrator.store.plans import file_id, file_name
+from orchestrator.store.records import iso, properties
+
+Batch = dict[str, list[Row]]
+"""Rows by the statement that writes them."""
+
+ORDER = (
+    "turns_request",
+    "turns_settle",
+    "calls_start",
+    "calls_duplicate",
+    "calls_finish",
+    "calls_write",
+    "checkpoints_store",
+    "requests_store",
+    "guards_store",
+)
+"""The statements in the order in which their nodes need each other."""
+
+
+class Facts(Part):
+    """Recording events."""
+
+    def record(self, owner: Owner, events: Sequence[Event]) -> None:
+        """Write an owner's facts, in order, in one transaction. Compacted needs no node: it is the `compacted` of the
+        turn that follows. Raises StaleFenceError for a fence that is not current."""
+        if not events:
+            return
+        batch = self._batch(owner.id, events)
+        on_attempt = _on_attempt(events)
+        attempt_id = owner.id if owner.label == "Attempt" else owner.attempt_id
+
+        def work(tx: Transaction) -> None:
+            repository = _lock(tx, owner, attempt_id, events)
+            if "calls_write" in batch:
+                _name_files(batch["calls_write"], repository)
+            for name in ORDER:
+                if name in batch:
+                    tx.run(name, rows=batch[name], ownerId=owner.id, attemptId=attempt_id, repository=repository)
+            if on_attempt:
+                tx.run("attempt_events", attemptId=attempt_id, **on_attempt)
+
+        self._connection.write(work)
+
+    def _batch(self, owner_id: str, events: Sequence[Event]) -> Batch:
+        batch: Batch = defaultdict(list)
+        for event in events:
+            for name, row in self._event_rows(owner_id, event):
+                batch[name].append(row)
+        return batch
+
+    def _event_rows(self, owner_id: str, event: Event) -> Iterable[tuple[str, Row]]:
+        match event:
+            case TurnRequested():
+                yield "turns_request", self._turn_row(owner_id, event)
+            case ReplyReceived():
+                yield "turns_settle", self._reply_row(owner_id, event)
+            case ToolRequested():
+                yield from _start_rows(owner_id, event)
+            case ToolFinished():
+                yield "calls_finish", self._finish_row(owner_id, event)
+                yield from _write_rows(owner_id, event)
+            case ProgressReported():
+                yield "checkpoints_store", self._fact_row(owner_id, event, f"Progress at {event.at_tool_call}")
+            case BudgetDecided():
+                yield "requests_store", self._fact_row(owner_id, event, f"{event.additional} calls", kind="calls")
+            case ScopeDecided():
+                yield "requests_store", self._fact_row(owner_id, event, ", ".join(event.paths)[:60], kind="scope")
+            case GuardFired():
+                guard = self._fact_row(owner_id, event, f"{event.guard}: {event.verdict}")
+                call = None if event.call_seq is None else _id(owner_id, event.call_seq)
+                yield "guards_store", {"id": guard["id"], "guard": guard, "call": call}
+
+    def _fact_row(self, owner_id: str, event: Any, name: str, **more: Any) -> Row:
+        return self._row(event, id=_id(owner_id, event.seq), name=name, **more)
+
+    def _turn_row(self, owner_id: str, event: TurnRequested) -> Row:
+        row = self._row(event, without=("at",), id=_id(owner_id, event.seq), name=f"Turn {event.seq}")
+        return row | {"status": "requested", "startedAt": iso(event.at)}
+
+    def _reply_row(self, owner_id: str, event: ReplyReceived) -> Row:
+        turn = self._row(event, without=("seq", "calls", "failed", "model"), replyModel=event.model)
+        turn |= {"status": "failed" if event.failed else "replied", "toolCallCount": len(event.calls)}
+        calls = [self._call_row(owner_id, event.seq, call) for call in event.calls]
+        return {"id": _id(owner_id, event.seq), "turn": turn, "calls": calls}
+
+    def _call_row(self, owner_id: str, turn_seq: int, call: RequestedCall) -> Row:
+        more: Row = {"name": call.tool, "turnSeq": turn_seq, "status": "requested"}
+        return self._row(call, id=_id(owner_id, call.seq), **more)
+
+    def _finish_row(self, owner_id: str, event: ToolFinished) -> Row:
+        call = self._row(event, without=("seq", "at", "call", "writes"), resultChars=len(event.result))
+        return {"id": _id(owner_id, event.seq), "call": call | {"finishedAt": iso(event.at)}}
+
+
+def _id(owner_id: str, seq: int) -> str:
+    return f"{owner_id}:{seq}"
+
+
+def _start_rows(owner_id: str, event: ToolRequested) -> Iterable[tuple[str, Row]]:
+    start = {"id": _id(owner_id, event.seq), "startedAt": iso(event.at), "duplicateOf": event.duplicate_of}
+    yield "calls_start", start
+    if event.duplicate_of is not None:
+        yield "calls_duplicate", {"id": start["id"], "of": _id(owner_id, event.duplicate_of)}
+
+
+def _write_rows(owner_id: str, event: ToolFinished) -> Iterable[tuple[str, Row]]:
+    for position, write in enumerate(event.writes):
+        relation = properties(write, without=("path",)) | {"position": position}
+        yield "calls_write", {"id": _id(owner_id, event.seq), "path": write.path, "write": relation}
+
+
+def _name_files(rows: list[Row], repository: str) -> None:
+    for row in rows:
+        row |= {"file": file_id(repository, row["path"]), "name": file_name(row["path"])}
+
+
+def _on_attempt(events: Sequence[Event]) -> Row:
+    """Resumed and Finished stand on the attempt itself."""
+    values: Row = {}
+    for event in events:
+        if isinstance(event, Resumed):
+            values |= {"resumedAt": iso(event.at), "resumedFrom": iso(event.last_event_at)}
+        if isinstance(event, Finished):
+            values |= {"endedAt": iso(event.at), "endReason": event.reason}
+    missing = dict.fromkeys(("resumedAt", "resumedFrom", "endedAt", "endReason"))
+    return missing | values if values else {}
+
+
+def _lock(tx: Transaction, owner: Owner, attempt_id: str | None, events: Sequence[Event]) -> str:
+    """Lock and fence the owner; the repository's id for its files."""
+    at = events[-1].at
+    if attempt_id is not None:
+        return str(fence(tx, attempt_id, owner.fence, at)["repository"])
+    if not tx.run("round_lock", id=owner.id, at=iso(at)):
+        raise GraphError(f"{owner.label} {owner.id} is not in the graph.")
+    return ""

@@ -1,0 +1,92 @@
+"""The one graph adapter: GraphWriter and GraphReader of domain/ports.py on the official driver, over two servers.
+
+Its operations stand in parts by what they are about; every statement is a file under cypher/, the same for Neo4j and
+for the embedded server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from orchestrator.domain.errors import GraphError
+from orchestrator.store.claims import Claims
+from orchestrator.store.conclusions import Conclusions
+from orchestrator.store.connection import Connection
+from orchestrator.store.embedded import HEAP_MB, IDLE_S, Embedded
+from orchestrator.store.endpoint import Endpoint, Server, Source
+from orchestrator.store.facts import Facts
+from orchestrator.store.plans import Plans
+from orchestrator.store.querying import Querying
+from orchestrator.store.reading import Reading
+from orchestrator.store.runs import Runs
+from orchestrator.store.schema import ensure_schema
+from orchestrator.store.story import Story
+from orchestrator.store.texts import Texts
+
+
+class Graph(Plans, Runs, Claims, Facts, Conclusions, Reading, Story, Querying):
+    """The graph. Safe to share between threads. Raises GraphError kinds, UserError for unknown ids."""
+
+    @property
+    def server(self) -> Server:
+        """What answers, for doctor and status."""
+        return self._connection.server()
+
+    def close(self) -> None:
+        """Give up the connection, and the hold on an embedded server. Safe to call twice."""
+        self._connection.close()
+
+    def __enter__(self) -> Graph:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_graph(
+    home: Path,
+    environ: Mapping[str, str],
+    *,
+    wait_s: float,
+    redact: Callable[[str], str] = str,
+    on_wait: Callable[[str], None] = lambda _message: None,
+    idle_s: float = IDLE_S,
+    heap_mb: int = HEAP_MB,
+) -> Graph:
+    """The graph of NEO4J_URI (with NEO4J_USERNAME, NEO4J_PASSWORD, NEO4J_DATABASE), else the embedded server of `home`,
+    started if need be; its schema is there afterwards. Texts too long for a property go to `<home>/artefacts`.
+    `redact` is applied to every stored string; `on_wait` hears of waiting for a graph that is away, which is given up
+    after `wait_s` seconds. Raises GraphError."""
+    source = neo4j_source(environ) if environ.get("NEO4J_URI") else embedded_source(home, idle_s, heap_mb)
+    connection = Connection(source, wait_s=wait_s, on_wait=on_wait)
+    try:
+        ensure_schema(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return Graph(connection, Texts(home / "artefacts", redact))
+
+
+def neo4j_source(environ: Mapping[str, str]) -> Source:
+    """The Neo4j that the environment names. Raises GraphError without a password."""
+    password = environ.get("NEO4J_PASSWORD")
+    if not password:
+        raise GraphError(
+            f"NEO4J_URI is set ({environ['NEO4J_URI']}) but NEO4J_PASSWORD is not.",
+            next_step="Set NEO4J_PASSWORD, or unset NEO4J_URI to use the embedded server.",
+        )
+    endpoint = Endpoint(
+        kind="neo4j",
+        uri=environ["NEO4J_URI"],
+        username=environ.get("NEO4J_USERNAME") or "neo4j",
+        password=password,
+        database=environ.get("NEO4J_DATABASE") or None,
+    )
+    return Source(locate=lambda: endpoint, release=lambda: None)
+
+
+def embedded_source(home: Path, idle_s: float = IDLE_S, heap_mb: int = HEAP_MB) -> Source:
+    """The embedded server of a home."""
+    embedded = Embedded(home, idle_s=idle_s, heap_mb=heap_mb)
+    return Source(locate=embedded.locate, release=embedded.release)

@@ -1,0 +1,94 @@
+"""Opening and closing runs, and who waits for whom: readiness, blocking, release."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import datetime
+
+from orchestrator.domain.errors import UserError
+from orchestrator.domain.lifecycle import OPEN_RUN, RunStatus, check_transition
+from orchestrator.domain.records import Run
+from orchestrator.store.connection import Row, Transaction
+from orchestrator.store.part import LIVE, Part
+from orchestrator.store.records import build, iso
+
+BARRING = ["blocked", "cancelled", "failed", "rejected"]
+"""Statuses of a dependency that keep its dependents blocked."""
+
+_RESET = ["running", "awaiting_qc", "failed", "blocked", "cancelled"]
+"""What a new run makes pending again; rejected tasks need an override, split ones are superseded."""
+
+
+class Runs(Part):
+    """Runs."""
+
+    def open_run(self, run: Run, *, fresh: bool = False) -> Run:
+        """Join the plan's open run (an interrupted one is running again), or create `run` with every task that is not
+        completed set to pending. `fresh` cancels an open run and resets all. Raises UserError for an unknown plan."""
+        row = self._row(run, without=("joined",), name=f"Run {run.id} of {run.plan_id}")
+
+        def work(tx: Transaction) -> Run:
+            if not tx.run("plan_lock", planId=run.plan_id, runId=run.id):
+                raise UserError(f"There is no plan {run.plan_id}.")
+            found = tx.run("runs_open", planId=run.plan_id, statuses=sorted(OPEN_RUN))
+            if found and (not fresh or found[0]["run"]["id"] == run.id):
+                return _join(tx, build(Run, found[0]["run"]), run)
+            for other in found:
+                tx.run("run_status", runId=other["run"]["id"], status="cancelled", finishedAt=iso(run.started_at))
+            _start_over(tx, run, row, fresh=fresh)
+            return dataclasses.replace(run, joined=False)
+
+        return self._connection.write(work)
+
+    def finish_run(self, run_id: str, status: RunStatus, at: datetime) -> None:
+        """Close the run, or mark it interrupted; a plan whose tasks are all completed becomes done. Raises
+        TransitionError for a step that lifecycle.py does not have."""
+
+        def work(tx: Transaction) -> None:
+            rows = tx.run("run_lock", runId=run_id, by=status)
+            if not rows:
+                raise UserError(f"There is no run {run_id}.")
+            if rows[0]["status"] == status:
+                return
+            check_transition("Run", rows[0]["status"], status)
+            closed = None if status in OPEN_RUN else iso(at)
+            tx.run("run_status", runId=run_id, status=status, finishedAt=closed)
+            if status == "completed" and not tx.run("plan_unfinished", planId=rows[0]["planId"])[0]["unfinished"]:
+                tx.run("plan_status", planId=rows[0]["planId"], status="done")
+
+        self._connection.write(work)
+
+
+def _join(tx: Transaction, found: Run, asked: Run) -> Run:
+    if found.status != "running":
+        tx.run("run_status", runId=found.id, status="running", finishedAt=None)
+    return dataclasses.replace(found, status="running", finished_at=None, joined=found.id != asked.id)
+
+
+def _start_over(tx: Transaction, run: Run, row: Row, *, fresh: bool) -> None:
+    tx.run("attempts_cancel", planId=run.plan_id, live=LIVE, at=iso(run.started_at))
+    tx.run("tasks_reset", planId=run.plan_id, statuses=[*_RESET, "completed"] if fresh else _RESET)
+    tx.run("plan_status", planId=run.plan_id, status="ready")
+    tx.run("run_store", run=row)
+    for rejected in tx.run("tasks_with_status", planId=run.plan_id, statuses=["rejected"]):
+        block_dependents(tx, rejected["id"], rejected["key"])
+    tx.run("tasks_ready", planId=run.plan_id)
+
+
+def block_dependents(tx: Transaction, task_id: str, key: str) -> None:
+    """Block what waits for the task, directly or not, level by level."""
+    level = [task_id]
+    while level:
+        locked = [row["id"] for row in tx.run("dependents_lock", ids=level, by=task_id)]
+        level = [row["id"] for row in tx.run("dependents_block", ids=locked, key=key)]
+
+
+def release_dependents(tx: Transaction, task_id: str, direct: list[str]) -> None:
+    """The task is completed: unblock what it blocked, level by level, and mark as ready what waits for nothing more.
+    `direct` are its dependents, write-locked before its status was written (lock first, then look)."""
+    level = direct
+    while level:
+        level = [row["id"] for row in tx.run("dependents_release", ids=level, barring=BARRING)]
+        level = [row["id"] for row in tx.run("dependents_lock", ids=level, by=task_id)] if level else []
+    if direct:
+        tx.run("dependents_ready", ids=direct)

@@ -1,0 +1,55 @@
+"""The graph's schema: created idempotently at the first connection, known by a version node afterwards (rule 8)."""
+
+from __future__ import annotations
+
+import re
+
+from orchestrator.domain.errors import GraphError
+from orchestrator.store.connection import Connection
+from orchestrator.store.endpoint import Server
+from orchestrator.store.statements import schema_statements
+
+VERSION = 1
+OLDEST_NEO4J = (5, 26)
+
+
+def ensure_schema(connection: Connection) -> None:
+    """Check the server and the schema's version, and create the schema in a database that has none of our labels.
+    Raises GraphError for a server too old, foreign data, and a schema that a newer release made."""
+    check_server(connection.server())
+    version = _version(connection)
+    if version == VERSION:
+        return
+    if version is not None and version > VERSION:
+        raise GraphError(
+            f"The graph's schema is version {version}, made by a newer release; this one knows version {VERSION}.",
+            next_step="Upgrade orchestrate, or use another database (NEO4J_DATABASE) or ORCHESTRATE_HOME.",
+        )
+    _refuse_foreign(connection)
+    for text in schema_statements():  # schema and data may not share a transaction
+        connection.write(lambda tx, text=text: tx.execute(text))  # type: ignore[misc]  # bound at once, on purpose
+    connection.write(lambda tx: tx.run("schema_version_set", version=VERSION))
+
+
+def check_server(server: Server) -> None:
+    """Raise GraphError for a Neo4j older than 5.26."""
+    found = re.match(r"Neo4j/(\d+)\.(\d+)", server.version)
+    if found and (int(found[1]), int(found[2])) < OLDEST_NEO4J:
+        raise GraphError(
+            f"{server.version} at {server.uri} is too old: Neo4j 5.26 LTS or later is needed.",
+            next_step="Upgrade it, or unset NEO4J_URI to use the embedded server.",
+        )
+
+
+def _version(connection: Connection) -> int | None:
+    rows = connection.read(lambda tx: tx.run("schema_version"))
+    return int(rows[0]["version"]) if rows else None
+
+
+def _refuse_foreign(connection: Connection) -> None:
+    rows = connection.read(lambda tx: tx.run("schema_foreign"))
+    if rows:
+        raise GraphError(
+            f"The database holds nodes that are not ours under a label that we need: {', '.join(rows[0]['labels'])}.",
+            next_step="Name an empty database in NEO4J_DATABASE, use another Neo4j, or unset NEO4J_URI.",
+        )
