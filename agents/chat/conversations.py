@@ -125,7 +125,8 @@ def _usage(progress: _Progress, messages: Sequence[Any], reply: Reply) -> dict[s
     """Deterministic tokens; cached are those of the messages that the conversation's last request began with too."""
     same = _common_prefix(progress.messages, messages)
     tokens = progress.tokens[:same] + [4 + len(json.dumps(item)) // _CHARS_PER_TOKEN for item in messages[same:]]
-    progress.messages, progress.tokens = messages, tokens
+    if not (reply.fault and reply.fault.instead):
+        progress.messages, progress.tokens = messages, tokens
     written = len(reply.text) + sum(len(json.dumps(call.arguments)) + len(call.tool) for call in reply.all_calls)
     output = 1 + written // _CHARS_PER_TOKEN
     return {

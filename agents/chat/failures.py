@@ -114,14 +114,13 @@ def _is_context_length(reply: Refusal) -> bool:
 
 def _context_length(reply: Refusal, endpoint: Endpoint) -> ContextLengthError:
     return ContextLengthError(
-        f"The request exceeds the context window of {endpoint.model} at {endpoint.host}: "
-        f"{endpoint.redacted(reply.message)}",
+        f"The request exceeds the context window of {endpoint.model} at {endpoint.host}: {_told(reply, endpoint)}",
         next_step="Set context_window in [models.<role>] to what the endpoint serves.",
     )
 
 
 def _retryable(reply: Refusal, endpoint: Endpoint) -> Exception:
-    reason = f"HTTP {reply.status} from {endpoint.host}: {endpoint.redacted(reply.message) or 'no text'}"
+    reason = f"HTTP {reply.status} from {endpoint.host}: {_told(reply, endpoint)}"
     if reply.retry_after is not None and reply.retry_after > MAX_RETRY_AFTER_S:
         return ModelUnavailableError(
             f"{reason} It asks to wait {reply.retry_after:.0f} s, more than the {MAX_RETRY_AFTER_S:.0f} s we wait.",
@@ -155,11 +154,17 @@ def _position(name: str, text: str) -> int:
 
 
 def _refused(reply: Refusal, endpoint: Endpoint) -> ModelRefusedError:
-    text = endpoint.redacted(reply.message) or "no text"
     return ModelRefusedError(
-        f"{endpoint.host} refused the request for model {endpoint.model} (HTTP {reply.status}): {text}",
+        f"{endpoint.host} refused the request for model {endpoint.model} (HTTP {reply.status}): "
+        f"{_told(reply, endpoint)}",
         next_step=_way_out(reply, endpoint),
     )
+
+
+def _told(reply: Refusal, endpoint: Endpoint) -> str:
+    """What the endpoint said, as a sentence."""
+    text = endpoint.redacted(reply.message) or "no text"
+    return text if text[-1] in ".!?…" else f"{text}."
 
 
 def _way_out(reply: Refusal, endpoint: Endpoint) -> str:

@@ -179,7 +179,7 @@ class OpenAIChat:
     def _unavailable(self, error: RetryableError, tries: int) -> ModelUnavailableError:
         times = "once" if tries == 1 else f"{tries} times"
         return ModelUnavailableError(
-            f"The model {self.model} gave no usable reply (tried {times}): {error.reason}.",
+            f"The model {self.model} gave no usable reply (tried {times}): {error.reason.rstrip('.')}.",
             next_step=f"Check that the endpoint at {self.endpoint.host} is up (OPENAI_BASE_URL); a run continues with "
             "`orchestrate execute --resume`.",
         )

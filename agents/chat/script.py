@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
 
 from orchestrator.domain.errors import UserError
 
@@ -78,6 +79,11 @@ class Fault(_Entry):
     no_usage: bool = False
     empty_choices: bool = False
 
+    @property
+    def instead(self) -> bool:
+        """Whether the model never gets to reply."""
+        return bool(self.status or self.html or self.hang_s or self.close)
+
 
 class Reply(_Entry):
     """One reply: text, tool calls, or both; `times` over, each after `latency_ms`."""
@@ -125,9 +131,11 @@ class Conversation(_Entry):
 
 
 class Script(_Entry):
-    """A whole script: the model's name, and conversations of which the first that matches is taken."""
+    """A whole script: the model's name, the context length that /v1/models tells (None: it does not), and
+    conversations of which the first that matches is taken."""
 
     model: str = "scripted"
+    context_length: int | None = Field(default=None, ge=1)
     conversations: tuple[Conversation, ...] = Field(min_length=1)
 
 
@@ -149,8 +157,17 @@ def _validated(value: Any, name: str, node: yaml.Node | None) -> Script:
     try:
         return Script.model_validate(value)
     except ValidationError as error:
-        defects = [f"{_place(item['loc'], node)}: {item['msg']}" for item in error.errors()]
+        found = [item for item in error.errors() if not _follows_from_another(item, error)]
+        defects = [f"{_place(item['loc'], node)}: {item['msg']}" for item in found]
         raise UserError(f"{name} has {len(defects)} defect(s): {'; '.join(defects)}.") from None
+
+
+def _follows_from_another(defect: ErrorDetails, error: ValidationError) -> bool:
+    """A list that is empty only because its items are wrong is no defect of its own."""
+    place = defect["loc"]
+    return defect["type"] == "too_short" and any(
+        other["loc"][: len(place)] == place and len(other["loc"]) > len(place) for other in error.errors()
+    )
 
 
 def _place(location: Sequence[int | str], node: yaml.Node | None) -> str:

@@ -28,7 +28,7 @@ class ScriptedModel:
     order, and `authorizations` the headers with them."""
 
     def __init__(self, script: Script, *, port: int = 0, keep_requests: bool = True) -> None:
-        self.model = script.model
+        self.script = script
         self.requests: list[Mapping[str, Any]] = []
         self.authorizations: list[str] = []
         self.stopping = threading.Event()
@@ -36,6 +36,11 @@ class ScriptedModel:
         self.conversations = Conversations(script)
         self._server = _Server(("127.0.0.1", port), self)
         self.base_url = f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    @property
+    def open_exchanges(self) -> int:
+        """Connections that are open now."""
+        return len(self._server.connections)
 
     def serve_forever(self) -> None:
         """Answer requests until `stop`."""
@@ -67,7 +72,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, address: tuple[str, int], model: ScriptedModel) -> None:
-        super().__init__(address, _Exchange)
+        super().__init__(address, _Connection)
         self.model = model
         self.connections: set[socket.socket] = set()
 
@@ -81,7 +86,7 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class _Exchange(BaseHTTPRequestHandler):
+class _Connection(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     server: _Server
@@ -99,8 +104,7 @@ class _Exchange(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path.rstrip("/").endswith("/models"):
-            model = {"id": self.server.model.model, "object": "model", "owned_by": "orchestrate"}
-            self._send(200, {"object": "list", "data": [model]})
+            self._send(200, {"object": "list", "data": [_listed(self.server.model.script)]})
         else:
             self._send(404, _error(f"There is no {self.path} here; try /v1/chat/completions."))
 
@@ -182,6 +186,11 @@ def _head(status: int, length: int, content_type: str, retry_after: str | None =
     wait = f"Retry-After: {retry_after}\r\n" if retry_after is not None else ""
     head = f"HTTP/1.1 {status} Scripted\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n{wait}\r\n"
     return head.encode("latin-1")
+
+
+def _listed(script: Script) -> dict[str, Any]:
+    model = {"id": script.model, "object": "model", "owned_by": "orchestrate"}
+    return model if script.context_length is None else model | {"max_model_len": script.context_length}
 
 
 def _error(message: str) -> dict[str, Any]:

@@ -1,0 +1,114 @@
+"""Tries an endpoint out by use, for `orchestrate doctor --model`: one completion that must call a tool, and the list of
+models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from agents.chat.json_tools import tool_calls_in_text
+from agents.chat.openai_adapter import OpenAIChat
+from agents.chat.port import ChatReply, ChatRequest, Message, ToolSchema
+from orchestrator.domain.errors import ModelError
+
+WORD = "ready"
+_MESSAGES: tuple[Message, ...] = (
+    {"role": "system", "content": "You answer with tool calls only."},
+    {"role": "user", "content": f"Call the tool `report` with the word {WORD!r} and the number 7."},
+)
+_REPORT: ToolSchema = {
+    "type": "function",
+    "function": {
+        "name": "report",
+        "description": "Report a word and a number.",
+        "parameters": {
+            "type": "object",
+            "properties": {"word": {"type": "string"}, "number": {"type": "integer"}},
+            "required": ["word", "number"],
+            "additionalProperties": False,
+        },
+    },
+}
+# What vLLM, OpenRouter, Groq, Mistral and LM Studio call it in their list of models.
+_CONTEXT_FIELDS = ("max_model_len", "context_length", "context_window", "max_context_length", "loaded_context_length")
+
+
+class Probe(NamedTuple):
+    """One check: its name, whether it passed, and what was seen or what to do."""
+
+    check: str
+    ok: bool
+    detail: str
+
+
+def probe(chat: OpenAIChat) -> list[Probe]:
+    """Endpoint, tools, tool choice, structured output, usage, and context length where the endpoint tells it."""
+    try:
+        reply = chat.complete(ChatRequest(_MESSAGES, (_REPORT,), "required"))
+    except ModelError as error:
+        return [_failed("endpoint", str(error))]
+    endpoint = _passed("endpoint", f"{reply.model} at {chat.endpoint.host} answered in {reply.latency_ms:.0f} ms")
+    return [endpoint, _tools(reply), _tool_choice(chat, reply), _structured(reply), _usage(reply), *_context(chat)]
+
+
+def _passed(check: str, detail: str) -> Probe:
+    return Probe(check, ok=True, detail=detail)
+
+
+def _failed(check: str, detail: str) -> Probe:
+    return Probe(check, ok=False, detail=detail)
+
+
+def _tools(reply: ChatReply) -> Probe:
+    if reply.tool_calls:
+        return _passed("tools", f"called {reply.tool_calls[0].name}")
+    if tool_calls_in_text(reply.text):
+        return _failed("tools", 'writes tool calls as text: set tools = "json" in [models.<role>]')
+    return _failed("tools", 'called no tool: try tools = "json" in [models.<role>], or another model')
+
+
+def _tool_choice(chat: OpenAIChat, reply: ChatReply) -> Probe:
+    if "tool_choice" in chat.learnt:
+        return _failed("tool choice", "does not take tool_choice = required; auto is sent instead")
+    return Probe(
+        "tool choice", bool(reply.tool_calls), "required" if reply.tool_calls else "required, yet no tool called"
+    )
+
+
+def _structured(reply: ChatReply) -> Probe:
+    arguments = reply.tool_calls[0].arguments if reply.tool_calls else ""
+    try:
+        value = json.loads(arguments)
+    except ValueError:
+        return _failed("structured output", f"the arguments are no JSON: {arguments[:80]!r}")
+    fits = isinstance(value, dict) and value.get("word") == WORD and value.get("number") == 7
+    return Probe("structured output", fits, f"arguments {json.dumps(value)[:120]}")
+
+
+def _usage(reply: ChatReply) -> Probe:
+    if reply.estimated:
+        return _failed("usage", "reports no usage: tokens and cost are estimated")
+    return _passed("usage", f"{reply.prompt_tokens} prompt and {reply.completion_tokens} completion tokens")
+
+
+def _context(chat: OpenAIChat) -> list[Probe]:
+    """Nothing where the endpoint does not tell."""
+    try:
+        told = _told_context(chat.models(), chat.model)
+    except ModelError:
+        return []
+    if told is None:
+        return []
+    ours = chat.context_window
+    if told >= ours:
+        return [_passed("context length", f"{told} tokens, the settings use {ours}")]
+    return [_failed("context length", f"{told} tokens: set context_window = {told} (now {ours})")]
+
+
+def _told_context(models: Mapping[str, Any], name: str) -> int | None:
+    listed = models.get("data")
+    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    entry = next((entry for entry in entries if entry.get("id") == name), {})
+    told = [entry[field] for field in _CONTEXT_FIELDS if isinstance(entry.get(field), int)]
+    return min(told, default=None)
