@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -122,16 +122,18 @@ def _explain(app: App, task_id: str) -> None:
 
 
 def _preview(app: App, plan: Plan, options: ExecuteOptions, as_json: bool) -> int:
-    from orchestrator.cli.render.runs import preview_view
-    from orchestrator.wiring import dry_run
+    from orchestrator.engine import running
 
-    preview: Any = dry_run(app, plan, options)
+    keys = running.wanted(plan, options.keys)
+    order = running.order(plan, app.graph.tasks(plan.id), keys)
+    bounds = running.bounds(app.parts(), plan, keys)
     if as_json:
         from orchestrator.cli.render.machine import print_json
 
-        print_json(preview)
+        print_json({"planId": plan.id, "order": order, "bounds": bounds})
     else:
+        from orchestrator.cli.render.runs import preview_view
         from orchestrator.cli.render.screen import console
 
-        console().print(preview_view(plan, preview))
+        console().print(preview_view(plan, order, bounds))
     return 0

@@ -22,13 +22,22 @@ class Invocation:
     log_level: str
 
     @contextmanager
-    def app(self, flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Iterator[App]:
+    def app(
+        self,
+        flags: Mapping[str, Any] | None = None,
+        environ: Mapping[str, str] | None = None,
+        *,
+        logged: bool = True,
+    ) -> Iterator[App]:
         """The wired application for this folder. `flags` are settings given on the command line, by dotted name (None:
-        not given); `environ` replaces the environment."""
+        not given); `environ` replaces the environment. `logged` opens the log file, which needs a usable repository."""
         import os
 
         from orchestrator.cli.logs import log_to
+        from orchestrator.cli.packages import require_own_agents
         from orchestrator.domain.progress import silent
+
+        require_own_agents()
         from orchestrator.wiring import open_app
 
         def on_wait(message: str) -> None:
@@ -37,7 +46,8 @@ class Invocation:
 
         given = {name: value for name, value in (flags or {}).items() if value is not None}
         with open_app(self.folder, environ or os.environ, flags=given, on_wait=on_wait) as app:
-            log_to(app.home, self.log_level)
+            if logged:
+                log_to(app.home, self.log_level)
             yield app
 
 

@@ -79,8 +79,8 @@ def _print_diff(app: App, label: str, id_: str) -> None:
     from orchestrator.cli.render.full import diff_view
     from orchestrator.cli.render.screen import console
     from orchestrator.insight.full import trees_of
-    from orchestrator.wiring import diff_between
+    from orchestrator.workspace.trees import diff
 
     before, after = trees_of(app.graph, label, id_)
-    text = diff_between(app, before, after)
+    text = diff(app.workspaces.shadow.git, before, after)
     console().print(diff_view(text) if text else "No change.", end="")

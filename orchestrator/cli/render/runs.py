@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -47,14 +48,14 @@ def run_document(found: PlanStatus) -> dict[str, Any]:
     }
 
 
-def preview_view(plan: Plan, preview: Any) -> RenderableType:
+def preview_view(plan: Plan, order: Sequence[Sequence[str]], bounds: Sequence[str]) -> RenderableType:
     """What `execute --dry-run` prints: the tasks by the step in which they could start, and the bounds."""
     tasks = {planned.task.key: planned.task for planned in plan.tasks}
     shown = grid("step", "task", "title", "budget", "attempts", right=("budget", "attempts"))
-    for number, generation in enumerate(preview.order, start=1):
+    for number, generation in enumerate(order, start=1):
         for key in generation:
             task = tasks[key]
             budget, most = str(task.tool_call_budget), str(task.max_attempts)
             shown.add_row(str(number), Text(key), Text(one_line(task.title, 60)), budget, most)
-    bounds = [Text(clean(bound)) for bound in preview.bounds]
-    return Group(shown, Text(), *bounds, Text("Nothing was started (--dry-run).", style="dim"))
+    said = [Text(clean(bound)) for bound in bounds]
+    return Group(shown, Text(), *said, Text("Nothing was started (--dry-run).", style="dim"))

@@ -1,0 +1,152 @@
+"""What `orchestrate doctor` looks at, each by use: package, git, repository, settings, disk, sandbox, graph, model."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from orchestrator.cli.invocation import Invocation
+from orchestrator.cli.packages import require_own_agents
+from orchestrator.domain.errors import OrchestrateError, UserError
+
+if TYPE_CHECKING:
+    from orchestrator.wiring import App
+
+LEAST_FREE_MB = 200  # below: an embedded graph or a worktree may not fit
+SCARCE_MB = 2_000
+Verdict = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of doctor: what was looked at, what was seen, what to do. `code` is the exit code that it asks for."""
+
+    check: str
+    verdict: Verdict
+    seen: str
+    do: str = ""
+    code: int = 0
+
+
+def checkup(invocation: Invocation, *, model: bool) -> Iterator[Finding]:
+    """All findings, one after another as they are made."""
+    package = _tried("package", _package)
+    yield package
+    if package.verdict == "fail":
+        return
+    yield _tried("git", _git)
+    with invocation.app(logged=False) as app:
+        repository = _tried("repository", lambda: _repository(app))
+        yield repository
+        if repository.verdict == "fail":
+            yield Finding("graph", "warn", "not looked at: it belongs to a repository")
+            return
+        yield _tried("settings", lambda: _settings(app))
+        yield _tried("disk", lambda: _disk(app))
+        yield _tried("sandbox", lambda: _sandbox(app))
+        yield _tried("graph", lambda: _graph(app))
+        yield from _models(app, by_use=model)
+
+
+def _tried(check: str, look: Callable[[], Finding]) -> Finding:
+    try:
+        return look()
+    except OrchestrateError as error:
+        return Finding(check, "fail", error.message, error.next_step, error.exit_code)
+
+
+def _package() -> Finding:
+    require_own_agents()
+    return Finding("package", "ok", "the import name `agents` is ours")
+
+
+def _git() -> Finding:
+    from orchestrator.workspace.git import require_version
+
+    return Finding("git", "ok", f"version {'.'.join(map(str, require_version(os.environ)))}")
+
+
+def _repository(app: App) -> Finding:
+    found = app.repository
+    if found.warnings:
+        return Finding(
+            "repository", "warn", f"{found.root}: {' '.join(found.warnings)}", "Commit what should be part of it."
+        )
+    return Finding("repository", "ok", str(found.root))
+
+
+def _settings(app: App) -> Finding:
+    guards = app.settings.guards
+    return Finding("settings", "ok", f"valid; an attempt may take {guards.deadline_s or 'any number of'} seconds")
+
+
+def _disk(app: App) -> Finding:
+    free = shutil.disk_usage(app.home).free // 1_000_000
+    seen = f"{free:,} MB free at {app.home}"
+    if free < LEAST_FREE_MB:
+        return Finding("disk", "fail", seen, f"Free at least {LEAST_FREE_MB} MB, or move ORCHESTRATE_HOME.", 2)
+    return (
+        Finding("disk", "warn", seen, "Free some, long runs need it.")
+        if free < SCARCE_MB
+        else Finding("disk", "ok", seen)
+    )
+
+
+def _sandbox(app: App) -> Finding:
+    from orchestrator.workspace.sandbox import detect
+
+    found = detect(app.settings)
+    if found.refusal:
+        raise UserError(
+            found.refusal, next_step="Install bubblewrap, or pass --sandbox none to run commands with your own rights."
+        )
+    if found.level == "bubblewrap":
+        return Finding("sandbox", "ok", "bubblewrap: commands see the workspace at the repository's own path")
+    if found.level == "landlock":
+        return Finding(
+            "sandbox",
+            "warn",
+            "landlock alone: writes are confined, but the workspace cannot stand at the repository's own path",
+            "Install bubblewrap and allow user namespaces; until then virtual environments come by `prepare` only.",
+        )
+    return Finding("sandbox", "warn", "none: commands run with your own rights", "Set sandbox.level = auto.")
+
+
+def _graph(app: App) -> Finding:
+    app.graph.query("RETURN 1 AS one")
+    where = os.environ.get("NEO4J_URI")
+    return Finding("graph", "ok", f"Neo4j at {where} answers" if where else "the embedded server answers")
+
+
+def _models(app: App, *, by_use: bool) -> Iterator[Finding]:
+    """Each role's model, once where roles share it: named and with a key, and with `by_use` asked."""
+    seen: dict[str, list[str]] = {}
+    for role in ("planner", "worker", "verifier"):
+        settings = getattr(app.settings.models, role)
+        seen.setdefault(settings.model_dump_json(), []).append(role)
+    for roles in seen.values():
+        check = f"model {'/'.join(roles)}"
+        try:
+            yield from _model(app, check, roles[0], by_use=by_use)
+        except OrchestrateError as error:
+            verdict: Verdict = "fail" if by_use else "warn"
+            yield Finding(check, verdict, error.message, error.next_step, error.exit_code if by_use else 0)
+
+
+def _model(app: App, check: str, role: str, *, by_use: bool) -> Iterator[Finding]:
+    from agents.chat.probe import probe
+
+    chat = app.chat(getattr(app.settings.models, role))
+    if not by_use:
+        yield Finding(check, "ok", f"{chat.model} is named; --model asks it")
+        return
+    for tried in probe(chat):
+        if tried.ok:
+            yield Finding(f"{check}: {tried.check}", "ok", tried.detail)
+        elif tried.check in ("endpoint", "tools"):
+            yield Finding(f"{check}: {tried.check}", "fail", tried.detail, code=4)
+        else:
+            yield Finding(f"{check}: {tried.check}", "warn", tried.detail)

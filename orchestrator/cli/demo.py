@@ -1,0 +1,124 @@
+"""`orchestrate demo`: the whole pipeline on a sample repository, with the scripted model that is shipped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from orchestrator.cli.invocation import Invocation, pass_invocation, say
+
+if TYPE_CHECKING:
+    from orchestrator.domain.records import TaskState
+    from orchestrator.wiring import App, RunOutcome
+
+NOT_AS_TOLD = 1
+FOLDER = "orchestrate-demo"
+QUESTIONS = ("why-failed", "kpis")
+
+
+@click.command("demo")
+@click.option(
+    "--into", type=click.Path(path_type=Path), help=f"A new folder for the sample (default: {FOLDER} in DIR)."
+)
+@pass_invocation
+def command(invocation: Invocation, into: Path | None) -> int:
+    """Plan and execute on a sample repository: real tools, real checks, real graph, a scripted model, no key.
+
+    One task passes at once, one after a failed review, one spirals and is stopped, and one waits for that in vain.
+    """
+    from agents.chat.scripted import serve
+    from orchestrator.cli.packages import require_own_agents
+    from orchestrator.demo import make_sample, script
+
+    require_own_agents()
+    folder = _new_folder(invocation.folder, into)
+    make_sample(folder)
+    click.echo(f"The sample repository is {folder}.")
+    with serve(script()) as model:
+        return _tell(Invocation(folder, invocation.log_level), folder, _environment(model.base_url))
+
+
+def _new_folder(parent: Path, into: Path | None) -> Path:
+    if into is not None:
+        return into.resolve()
+    names = [FOLDER, *(f"{FOLDER}-{number}" for number in range(2, 1000))]
+    return next(parent / name for name in names if not (parent / name).exists())
+
+
+def _environment(base_url: str) -> dict[str, str]:
+    """The user's environment without their models and settings: the demo is the same everywhere. Their graph stays."""
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("ORCHESTRATE_", "OPENAI_", "GIT_"))
+    }
+    return {**kept, "OPENAI_BASE_URL": base_url, "ORCHESTRATE_MODEL": "scripted"}
+
+
+def _tell(invocation: Invocation, folder: Path, environ: Mapping[str, str]) -> int:
+    with invocation.app(_sandbox(invocation, environ), environ) as app:
+        outcome = _walk(app)
+        _ask(app)
+        _look_further(folder)
+        return _as_told(outcome.tasks) if outcome else NOT_AS_TOLD
+
+
+def _sandbox(invocation: Invocation, environ: Mapping[str, str]) -> dict[str, str]:
+    """The flags under which commands run: without a sandbox only because the script is ours."""
+    with invocation.app(environ=environ) as app:
+        refusal = app.workspaces.sandbox.refusal
+    if not refusal:
+        return {}
+    say(f"Warning: {refusal} The demo's model is scripted, so it runs its commands without one.")
+    return {"sandbox.level": "none"}
+
+
+def _walk(app: App) -> RunOutcome | None:
+    from orchestrator.cli.progress import shown_progress
+    from orchestrator.cli.render.plans import plan_view
+    from orchestrator.cli.render.runs import run_view
+    from orchestrator.cli.render.screen import console
+    from orchestrator.demo import plan
+    from orchestrator.insight.status import plan_status
+    from orchestrator.wiring import ExecuteOptions, execute_plan, make_plan
+
+    screen = console()
+    with shown_progress() as app.listener:
+        planned = make_plan(app, plan()["goal"])
+    screen.print(plan_view(planned.plan))
+    with shown_progress() as app.listener:
+        outcome = execute_plan(app, planned.plan, ExecuteOptions())
+    screen.print(run_view(plan_status(app.graph, planned.plan.id)))
+    return outcome
+
+
+def _ask(app: App) -> None:
+    from orchestrator.cli.query import show
+    from orchestrator.insight.saved import saved_query
+
+    for name in QUESTIONS:
+        saved = saved_query(name)
+        click.echo(f"\n{saved.title} (orchestrate query --name {name})")
+        show(app.graph.query(saved.cypher, saved.bind({"repository": app.repository.record.id})), "table")
+
+
+def _look_further(folder: Path) -> None:
+    click.echo("\nLook further:")
+    for rest in ("status", "show", "show --diff", "query --list", "query --name attempt-story", "graph status"):
+        click.echo(f"  orchestrate -C {folder} {rest}")
+
+
+def _as_told(tasks: tuple[TaskState, ...]) -> int:
+    from orchestrator.demo import EXPECTED
+
+    for state in tasks:
+        came_to = (state.status, state.attempt_number)
+        if came_to != EXPECTED[state.task.key]:
+            status, attempts = EXPECTED[state.task.key]
+            found = f"{state.task.key} is {state.status} after {state.attempt_number} attempts"
+            say(f"Not as told: {found}, not {status} after {attempts}.")
+            return NOT_AS_TOLD
+    click.echo("\nThe demo went as told.")
+    return 0
