@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from orchestrator.guards.limits import GuardLimits
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
 
 class PriceSettings(_Section):
@@ -29,9 +29,9 @@ class ModelSettings(_Section):
 
     name: str = ""
     """The model's name as the endpoint knows it."""
-    base_url: str | None = None
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^/?#\s]+\S*$")
     """The endpoint, any that speaks the OpenAI chat completions API; OPENAI_BASE_URL where absent."""
-    api_key_env: str = "OPENAI_API_KEY"
+    api_key_env: str = Field(default="OPENAI_API_KEY", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     """The environment variable that holds the key; optional where a base_url is set."""
     temperature: float | None = Field(default=0.2, ge=0, le=2)
     """Sampling temperature; omitted where the model refuses it."""
@@ -129,6 +129,12 @@ class ComplexitySettings(_Section):
     """Scores above are refused."""
     many_criteria: int = Field(default=8, ge=1)
     """So many criteria with more than one written file are refused."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.moderate_from > self.refused_above:
+            raise ValueError("needs a moderate_from of at most refused_above")
+        return self
 
 
 class ReviewSettings(_Section):
