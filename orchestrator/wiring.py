@@ -150,7 +150,10 @@ class App:
             writer=self.graph,
             workspaces=self.workspaces,
             planner=PlannerRole(
-                lambda name: self.chat(models.planner, name), self.settings.complexity, self.settings.budgets, self.redact
+                lambda name: self.chat(models.planner, name),
+                self.settings.complexity,
+                self.settings.budgets,
+                self.redact,
             ),
             worker=WorkerRole(lambda name: self.chat(models.worker, name), self.redact),
             reviewer=VerifierRole(lambda name: self.chat(models.verifier, name), self.settings.review, self.redact),
