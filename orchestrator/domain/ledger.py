@@ -99,7 +99,8 @@ class Ledger:
         return Ledger({k: account for k, account in self.accounts.items() if k != key})
 
     def judge(self, chain: Sequence[str], asked: Spend, at: datetime) -> Verdict:
-        """Allow, or the Stop of the outermost account that cannot bear `asked`. Ask with NOTHING at the start."""
+        """Allow, or the Stop of the outermost account that cannot bear `asked`. Ask at the start too: with
+        NOTHING, or with `Spend(usd=None)` where the model has no price."""
         verdicts = (self.accounts[key].judge(asked, at) for key in chain)
         return next((verdict for verdict in verdicts if isinstance(verdict, Stop)), ALLOW)
 

@@ -1,0 +1,191 @@
+"""Replay: past attempts and traces folded under other limits: what would have fired, when, and the calls saved."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from orchestrator.domain.errors import UserError
+from orchestrator.domain.events import Event, GuardFired, ReplyReceived, ToolFinished
+from orchestrator.domain.plan_defects import nearest
+from orchestrator.domain.verdict import Allow, Refuse, Stop, Verdict, Warn
+from orchestrator.guards.guard import executed
+from orchestrator.guards.limits import GuardLimits
+from orchestrator.guards.panel import Panel
+from orchestrator.insight.traces import Trace, events_of_trace
+
+_UNBOUNDED = 10**9
+_KINDS: Mapping[type[Verdict], Literal["warn", "refuse", "stop"]] = {Warn: "warn", Refuse: "refuse", Stop: "stop"}
+# What a trace knows nothing of holds for it only where the limits set it (guards.md, property 4).
+_UNKNOWN_TO_TRACES: Mapping[str, int | None] = {
+    "progress_every": _UNBOUNDED,
+    "progress_warn": _UNBOUNDED,
+    "progress_stop": _UNBOUNDED,
+    "max_tokens": None,
+    "max_cost_usd": None,
+    "deadline_s": None,
+    "working_time_s": None,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """One verdict other than Allow. `at_tool_call` is the number of executed calls then (of a trace: of its calls)."""
+
+    guard: str
+    verdict: Literal["warn", "refuse", "stop"]
+    code: str
+    message: str
+    observed: float
+    limit: float
+    at_tool_call: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What would have fired. `calls` were executed in truth; after `stop` the rest of them would have been saved."""
+
+    fired: tuple[Fired, ...]
+    calls: int
+
+    @property
+    def stop(self) -> Fired | None:
+        """The Stop, if there was one."""
+        return next((fired for fired in self.fired if fired.verdict == "stop"), None)
+
+    @property
+    def calls_saved(self) -> int:
+        """Executed calls that the Stop would have spared."""
+        return max(self.calls - self.stop.at_tool_call, 0) if self.stop else 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayLimits:
+    """A limits file: the guards' numbers, the budget in tool calls where it sets one, and the keys that it sets."""
+
+    limits: GuardLimits = field(default_factory=GuardLimits)
+    budget: int | None = None
+    keys: frozenset[str] = frozenset()
+
+    def for_traces(self) -> GuardLimits:
+        """The limits without those that a trace knows nothing of and the file does not set."""
+        return self.limits.model_copy(update={k: v for k, v in _UNKNOWN_TO_TRACES.items() if k not in self.keys})
+
+
+def parse_limits(toml_text: str) -> ReplayLimits:
+    """A limits file: keys of `[guards]`, in that table or at the top, and `budget`. Raises UserError naming the key."""
+    try:
+        document = tomllib.loads(toml_text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"The limits are no TOML: {error}.", next_step="Write one `key = number` a line.") from None
+    table = document.pop("guards", {})
+    if not isinstance(table, dict):
+        raise UserError("`guards` in the limits must be a table.", next_step="Write [guards], then its keys.")
+    values = {**document, **table}
+    _check_keys(values)
+    budget = _budget(values)
+    try:
+        return ReplayLimits(GuardLimits.model_validate(values), budget, frozenset(values))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        message = f"The limit {key} = {first['input']!r} is not valid: {first['msg']}."
+        raise UserError(message, next_step="See docs/settings.md, [guards].") from None
+
+
+def _check_keys(values: Mapping[str, Any]) -> None:
+    known = [*GuardLimits.model_fields, "budget"]
+    for key in values:
+        if key not in known:
+            raise UserError(
+                f"The limits hold the unknown key {key!r}{nearest(key, known)}.",
+                next_step=f"Known: {', '.join(known)}.",
+            )
+
+
+def _budget(values: dict[str, Any]) -> int | None:
+    budget = values.pop("budget", None)
+    if budget is None or (isinstance(budget, int) and not isinstance(budget, bool) and budget >= 1):
+        return budget
+    raise UserError(
+        f"The limit budget = {budget!r} is not valid.", next_step="It is a whole number of tool calls, from 1."
+    )
+
+
+def replay_attempt(events: Sequence[Event], limits: GuardLimits, budget: int, allowed_paths: tuple[str, ...]) -> Replay:
+    """A recorded attempt under these limits. GuardFired events among them are left out: they are the old verdicts."""
+    panel = Panel.begin(limits, budget, allowed_paths)
+    fired: list[Fired] = []
+    for event in events:
+        panel, verdicts = panel.judge(event)
+        fired.extend(_fired(verdict, panel.calls_executed) for verdict in verdicts if not isinstance(verdict, Allow))
+        if panel.stopped is not None:
+            break
+    calls = sum(isinstance(event, ToolFinished) and executed(event) for event in events)
+    return Replay(tuple(fired), calls)
+
+
+def disagreements(
+    events: Sequence[Event], limits: GuardLimits, budget: int, allowed_paths: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Where a replay under an attempt's own limits differs from the verdicts recorded with it; empty when the live
+    Panel and the replayed one agree. The ledger's verdicts are no fold over one attempt and are left out."""
+    recorded = [_recorded(event) for event in events if isinstance(event, GuardFired) and event.guard != "ledger"]
+    replayed = list(replay_attempt(events, limits, budget, allowed_paths).fired)
+    length = max(len(recorded), len(replayed))
+    pairs = zip(_padded(recorded, length), _padded(replayed, length), strict=True)
+    return tuple(f"recorded {live}, replayed {again}" for live, again in pairs if live != again)
+
+
+def replay_trace(trace: Trace, limits: ReplayLimits, *, repeat_last: int = 0) -> Replay:
+    """A trace under these limits, with its last calls repeated for ever where `repeat_last` says so."""
+    panel = Panel.begin(limits.for_traces(), limits.budget or _UNBOUNDED, ())
+    fired: list[Fired] = []
+    number = 0
+    for event in events_of_trace(trace, repeat_last):
+        number += isinstance(event, ReplyReceived)
+        panel, verdicts = panel.judge(event)
+        fired.extend(_fired(verdict, number) for verdict in verdicts if not isinstance(verdict, Allow))
+        if panel.stopped is not None:
+            break
+    return Replay(tuple(fired), len(trace.calls))
+
+
+def replay_traces(traces: Iterable[Trace], limits: ReplayLimits, *, repeat_last: int = 0) -> dict[str, Any]:
+    """All of them, in the shape of `calibrate --replay --traces --json`."""
+    replays = ((trace, replay_trace(trace, limits, repeat_last=repeat_last)) for trace in traces)
+    return {"traces": [_shape(trace, replay) for trace, replay in replays]}
+
+
+def _shape(trace: Trace, replay: Replay) -> dict[str, Any]:
+    warnings = [_entry(fired) for fired in replay.fired if fired.verdict == "warn"]
+    stop = _entry(replay.stop) if replay.stop else None
+    return {"id": trace.id, "calls": replay.calls, "stop": stop, "warnings": warnings}
+
+
+def _entry(fired: Fired) -> dict[str, Any]:
+    return {"guard": fired.guard, "reason": fired.code, "atToolCall": fired.at_tool_call}
+
+
+def _fired(verdict: Warn | Refuse | Stop, at_tool_call: int) -> Fired:
+    return Fired(
+        verdict.guard,
+        _KINDS[type(verdict)],
+        verdict.code,
+        verdict.message,
+        verdict.observed,
+        verdict.limit,
+        at_tool_call,
+    )
+
+
+def _recorded(event: GuardFired) -> Fired:
+    return Fired(event.guard, event.verdict, event.code, event.reason, event.observed, event.limit, event.at_tool_call)
+
+
+def _padded(fired: list[Fired], length: int) -> list[Fired | None]:
+    return [*fired, *[None] * (length - len(fired))]
