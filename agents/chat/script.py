@@ -66,7 +66,7 @@ class Fault(_Entry):
     """What goes wrong with one reply. `status` (with `body`, `retry_after`), `html`, `hang_s` and `close` come instead
     of the reply; `drip`, `cut`, `no_usage` and `empty_choices` spoil it."""
 
-    status: int | None = Field(default=None, ge=400, le=599)
+    status: int | None = Field(default=None, ge=200, le=599)
     body: str | dict[str, Any] = "scripted fault"
     retry_after: float | str | None = None
     html: bool = False

@@ -105,12 +105,11 @@ class Wire:
         # A proxy of the environment never stands between us and a loopback endpoint.
         http = openai.DefaultHttpxClient(trust_env=not self._endpoint.loopback, timeout=self._idle_s)
         return openai.OpenAI(
-            api_key=self._endpoint.key,
+            api_key=self._endpoint.key or "none",  # without a key the header is left out
             base_url=self._endpoint.base_url,
             max_retries=0,
             timeout=self._idle_s,
             http_client=http,
-            _enforce_credentials=False,
         )
 
 

@@ -237,14 +237,13 @@ def test_numbers_in_a_text_are_no_status() -> None:
 
 def test_an_error_with_status_200_is_judged_by_its_code() -> None:
     """Gateways send errors as 200 with a code in the body."""
-    from agents.chat.endpoint import endpoint_of
-    from agents.chat.failures import RetryableError, judge
-    from agents.chat.wire import _refusal_in_body
-
-    endpoint = endpoint_of(ModelSettings(name="m", base_url="http://127.0.0.1/v1"), {})
-    assert isinstance(judge(_refusal_in_body({"code": 401, "message": "no"}), endpoint), ModelRefusedError)
-    assert isinstance(judge(_refusal_in_body({"code": 502, "message": "bad"}), endpoint), RetryableError)
-    assert isinstance(judge(_refusal_in_body("broken"), endpoint), RetryableError)
+    with world(refusal("Bad gateway.", 200, code=502), refusal("No.", 200, code=401)) as w:
+        with pytest.raises(ModelRefusedError, match="HTTP 401"):
+            w.chat.complete(HELLO)
+        assert len(w.clock.slept) == 1
+    exceeded = refusal("the request exceeds the available context size", 200, code=400)
+    with world(exceeded) as w, pytest.raises(ContextLengthError):
+        w.chat.complete(HELLO)
 
 
 def test_the_key_is_nowhere(caplog: pytest.LogCaptureFixture) -> None:
