@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from benchmarks.bare_loop import bare_loop, serving
+from benchmarks.bare_loop import bare_loop, model_process
 from orchestrator.domain.plan import PlanFile
 from orchestrator.domain.progress import CallFinished, Progress, TurnStarted
 from orchestrator.wiring import ExecuteOptions, execute_plan, load_plan, open_app
@@ -43,7 +43,7 @@ def script(steps: int) -> dict[str, Any]:
 
 def ours(steps: int) -> tuple[float, float]:
     """(milliseconds a step, bytes a step in the graph's folder) of one attempt, first request to last result."""
-    with tempfile.TemporaryDirectory() as folder, serving(script(steps)) as base_url:
+    with tempfile.TemporaryDirectory() as folder, model_process(script(steps)) as base_url:
         repository = make_repository(Path(folder) / "repository")
         environ = clean_environment(
             OPENAI_BASE_URL=base_url,
@@ -93,7 +93,7 @@ def _size(folder: Path) -> int:
 
 def bare(steps: int) -> float:
     """Milliseconds a step of the bare loop: openai client, no graph, no guards, no snapshots."""
-    with serving(script(steps)) as base_url:
+    with model_process(script(steps)) as base_url:
         return bare_loop(base_url, steps) / steps * 1000
 
 

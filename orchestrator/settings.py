@@ -159,6 +159,10 @@ class RunSettings(_Section):
     """Tokens that a run may use."""
     deadline_s: float | None = Field(default=None, gt=0)
     """Seconds that a run may take."""
+    task_max_cost_usd: float | None = Field(default=None, gt=0)
+    """US dollars that all attempts of one task may cost together."""
+    task_max_tokens: int | None = Field(default=None, ge=1)
+    """Tokens that all attempts of one task may use together."""
     stops: int = Field(default=2, ge=1)
     """Attempts of a task that may be stopped by a bound before it fails (R3.12)."""
     graph_wait_s: float = Field(default=60.0, ge=0)

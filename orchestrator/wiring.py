@@ -185,8 +185,7 @@ def make_plan(app: App, goal: str, *, store: bool = True) -> PlanOutcome:
 
 def load_plan(app: App, file: PlanFile, *, store: bool = True) -> PlanOutcome:
     """Judge and store a plan that was written by hand."""
-    files = app.workspaces.files_of(app.repository.head)
-    return planning.plan_from_file(app.parts(), app.repository.record, app.repository.head, file, files, store=store)
+    return planning.plan_from_file(app.parts(), app.repository.record, app.repository.head, file, store=store)
 
 
 def find_plan(app: App, text: str | None) -> Plan:

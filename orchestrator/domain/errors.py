@@ -72,6 +72,12 @@ class SandboxError(UserError):
     """No sandbox of the asked level can be had here."""
 
 
+class RunBoundError(OrchestrateError):
+    """A run has used what it may cost, in dollars, tokens or time; the rest can be resumed under a higher bound."""
+
+    exit_code = 1
+
+
 class ToolError(Exception):
     """A tool call that failed in a way the worker can react to; the message is its result."""
 

@@ -176,6 +176,10 @@ class Workspaces(Protocol):
         """Build (and anchor) one commit on `head` with what changed from the commit `base` to `tree`; moves no ref."""
         ...
 
+    def files_of(self, commit: str) -> tuple[str, ...]:
+        """The paths of a commit's files."""
+        ...
+
     def tree_of(self, commit: str) -> str:
         """A commit's tree id."""
         ...

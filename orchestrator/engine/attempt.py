@@ -26,7 +26,7 @@ from orchestrator.engine.dependencies import dependency_results
 from orchestrator.engine.grants import pm_decides
 from orchestrator.engine.journal import Journal
 from orchestrator.engine.parts import Parts
-from orchestrator.engine.purse import Purse
+from orchestrator.engine.purse import Purse, halts
 from orchestrator.engine.review import Reviewed, review_attempt
 from orchestrator.engine.start import Start, find_start
 from orchestrator.engine.totals import Totals
@@ -65,8 +65,8 @@ class Attempt:
         after closing the attempt, defects of ours."""
         try:
             return self._execute()
-        except StaleFenceError as error:
-            return Outcome(None, None if self._parts.cancelled.is_set() else _lost(error))
+        except StaleFenceError:
+            return Outcome(None)  # another process goes on with the task: nothing to conclude, nothing to end
         except GraphError:
             raise
         except WorkspaceError as error:
@@ -188,8 +188,7 @@ class Attempt:
             return self._conclude("interrupted", "interrupted", ending.detail)
         if ending.reason == "model_error":
             return self._conclude("failed", "model_error", ending.detail, halt=ending.error)
-        halt = self._purse.halt(ending.stop) if ending.stop else None
-        return self._conclude("stopped", ending.reason, ending.detail, halt=halt)
+        return self._conclude("stopped", ending.reason, ending.detail, halt=halts(ending.stop))
 
     # -- the gates -------------------------------------------------------------------------------------------------
 
@@ -354,7 +353,3 @@ class Attempt:
 def _summary(findings: tuple[Finding, ...]) -> str:
     return " ".join(finding.message for finding in findings if finding.blocking)
 
-
-def _lost(error: StaleFenceError) -> None:
-    """Another process goes on with the task: nothing to conclude, nothing to end."""
-    return None

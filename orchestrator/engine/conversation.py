@@ -29,7 +29,6 @@ from orchestrator.engine.journal import Journal, strictest_stop
 from orchestrator.engine.purse import Purse
 from orchestrator.engine.steps import brief, failed_reply, said, served
 from orchestrator.engine.totals import Totals
-from orchestrator.guards.duplicates import Duplicates
 
 _MOST_SHRINKS = 4  # 80, 60, 40, 20 % of the original (R1.13)
 _NO_ACTION = "You replied without a tool call. Text alone changes nothing: call a tool; only {finish} ends the work."
@@ -92,7 +91,6 @@ class Conversation:
         self._clock = clock
         self._listener = listener
         self._cancelled = cancelled
-        self._duplicates = Duplicates.begin(journal.panel.limits)
         self._results: dict[int, str] = {}
         self._warnings: list[str] = []
         self._ending: Ending | None = None
@@ -198,23 +196,22 @@ class Conversation:
             model=reply.model,
             estimated=reply.estimated,
         )
-        self._settle(turn, event)
+        self._settle(event)
         return reply, calls
 
-    def _settle(self, turn: TurnRequested, event: ReplyReceived) -> None:
-        self._purse.settle(turn, event)
+    def _settle(self, event: ReplyReceived) -> None:
+        self._purse.settle(event)
         self.totals = self.totals.add_reply(event)
-        self._duplicates = self._duplicates.observe(event)
         self._heed(self._journal.judge(event))
 
     def _settle_failed(self, turn: TurnRequested, error: ModelError) -> None:
-        self._settle(turn, failed_reply(turn, error, self._clock.now()))
+        self._settle(failed_reply(turn, error, self._clock.now()))
         self._journal.flush()
 
     # -- one call -------------------------------------------------------------------------------------------------
 
     def _call(self, call: Call, requested: RequestedCall) -> None:
-        earlier = None if call.control or call.defect else self._duplicates.earlier(requested)
+        earlier = None if call.control or call.defect else self._journal.panel.earlier(requested)
         event = ToolRequested(
             seq=requested.seq,
             at=self._clock.now(),
@@ -224,8 +221,7 @@ class Conversation:
         )
         verdicts = self._journal.judge(event)
         self._heed(verdicts)
-        refusal = next((v for v in verdicts if isinstance(v, Refuse)), None) or self._duplicates.refusal(requested)
-        self._duplicates = self._duplicates.observe(event)
+        refusal = next((v for v in verdicts if isinstance(v, Refuse)), None)
         if self._ending is not None:
             self._finish(call, requested, said(self._ending.detail), "refused")
             return
@@ -240,7 +236,7 @@ class Conversation:
             return said(refusal.message), "refused"
         if call.defect is not None:
             return said(call.defect, ok=False, kind="malformed"), "error"
-        if earlier is not None and earlier in self._results:
+        if earlier is not None:
             return served(self._results[earlier], earlier), "duplicate"
         if call.tool in self._ending_tools:
             self._ending = Ending("submitted", "", tool=call.tool, arguments=call.arguments)
@@ -278,10 +274,8 @@ class Conversation:
             tree_after=tree,
             writes=writes,
         )
-        if status in ("ok", "error"):
-            self._results[requested.seq] = outcome.text
+        self._results[requested.seq] = outcome.text
         self.totals = self.totals.add_call(event)
-        self._duplicates = self._duplicates.observe(event)
         self._heed(self._journal.judge(event))
         self._session.answer(call, self._with_warnings(outcome.text + notice))
         panel = self._journal.panel
@@ -335,5 +329,11 @@ class Conversation:
     def _notices(self) -> list[str]:
         panel = self._journal.panel
         left = max(panel.budget - panel.calls_executed, 0)
-        return [f"Tool calls used: {panel.calls_executed} of {panel.budget}; {left} left."]
+        notices = [f"Tool calls used: {panel.calls_executed} of {panel.budget}; {left} left."]
+        if panel.withholds_tools:
+            finish = " or ".join(sorted(self._ending_tools))
+            notices.append(f"Tools are withheld now: end with {finish}.")
+        elif panel.progress_due:
+            notices.append("A progress report is due: call report_progress.")
+        return notices
 

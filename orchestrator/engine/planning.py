@@ -13,13 +13,13 @@ from orchestrator.domain.errors import PlanError
 from orchestrator.domain.plan import PlanFile
 from orchestrator.domain.plan_defects import Source, examine
 from orchestrator.domain.ports import PlanningAssignment, Workspace
-from orchestrator.domain.preflight import Judged, judge
+from orchestrator.domain.preflight import Preflight, judge
 from orchestrator.domain.progress import RoundEnded, RoundStarted
 from orchestrator.domain.records import Owner, Plan, PlanningRound, Repository
 from orchestrator.engine.conversation import Ending, Subject
 from orchestrator.engine.dialogue import converse
 from orchestrator.engine.parts import Parts
-from orchestrator.engine.purse import Purse
+from orchestrator.engine.purse import unbounded
 from orchestrator.engine.totals import Totals
 
 MOST_ROUNDS = 3
@@ -32,6 +32,7 @@ class PlanOutcome:
     plan: Plan
     file: PlanFile
     defects: tuple[str, ...]
+    warnings: tuple[str, ...]
     stored: bool
 
 
@@ -40,12 +41,12 @@ def plan_from_file(
 ) -> PlanOutcome:
     """Judge and store a plan written by hand (or by another PM). Needs no model."""
     plan_id = parts.ids.new("p")
-    judged = _judge(parts, file, plan_id)
+    judged = _judge(parts, file, plan_id, parts.workspaces.files_of(base_commit))
     plan = _plan(parts, repository, base_commit, plan_id, file, judged, Totals(), "")
     if store:
         parts.writer.register_repository(repository)
         parts.writer.store_plan(plan)
-    return PlanOutcome(plan, file, judged.defects, store)
+    return PlanOutcome(plan, file, _defects(judged), judged.warnings, store)
 
 
 def plan_goal(parts: Parts, repository: Repository, base_commit: str, goal: str, *, store: bool) -> PlanOutcome:
@@ -80,13 +81,13 @@ def _rounds(parts: Parts, draft: Plan, workspace: Workspace, *, store: bool) -> 
         used = used.plus(totals)
         previous = ending.arguments
         file, defects = _read(ending, draft.goal)
-        judged = _judge(parts, file, draft.id) if file else None
-        defects = defects or (judged.defects if judged else ())
+        judged = _judge(parts, file, draft.id, assignment.repository_files) if file else None
+        defects = defects or (_defects(judged) if judged else ())
         _round_ended(parts, draft, number, totals, model, len(file.tasks) if file else 0, defects, store=store)
         if file and judged:
             plan = _plan(parts, draft.repository, draft.base_commit, draft.id, file, judged, used, model)
-            outcome = PlanOutcome(replace(plan, created_at=draft.created_at), file, judged.defects, store)
-            if not judged.defects:
+            outcome = PlanOutcome(replace(plan, created_at=draft.created_at), file, defects, judged.warnings, store)
+            if judged.accepted:
                 break
     return _settled(parts, draft, outcome, defects, store=store)
 
@@ -121,7 +122,7 @@ def _round(
         session=session,
         owner=Owner("PlanningRound", round_id),
         workspace=workspace,
-        purse=Purse.unbounded(),
+        purse=unbounded(),
         subject=Subject("plan", assignment.round),
         budget=assignment.budget,
         recorded=store,
@@ -144,8 +145,21 @@ def _read(ending: Ending, goal: str) -> tuple[PlanFile | None, tuple[str, ...]]:
     return examined.plan, ()
 
 
-def _judge(parts: Parts, file: PlanFile, plan_id: str) -> Judged:
-    return judge(file, plan_id, parts.settings.complexity, parts.settings.budgets)
+def _judge(parts: Parts, file: PlanFile, plan_id: str, files: tuple[str, ...]) -> Preflight:
+    settings = parts.settings
+    return judge(
+        file, plan_id=plan_id, ids=parts.ids, thresholds=settings.complexity, budgets=settings.budgets, repository_files=files
+    )
+
+
+def _defects(judged: Preflight) -> tuple[str, ...]:
+    """What pre-flight refuses, each with its task and the way out."""
+    refused = [planned for planned in judged.tasks if planned.status == "rejected"]
+    return judged.refusals + tuple(
+        f"{planned.task.key}: {reason} {planned.assessment.recommendation}".strip()
+        for planned in refused
+        for reason in planned.assessment.rejected_because
+    )
 
 
 def _round_ended(
@@ -182,7 +196,7 @@ def _plan(
     base_commit: str,
     plan_id: str,
     file: PlanFile,
-    judged: Judged,
+    judged: Preflight,
     used: Totals,
     model: str,
 ) -> Plan:
@@ -190,7 +204,7 @@ def _plan(
         id=plan_id,
         repository=repository,
         goal=file.goal,
-        status="rejected" if judged.defects else "ready",
+        status="ready" if judged.accepted else "rejected",
         base_commit=base_commit,
         created_at=parts.clock.now(),
         tasks=judged.tasks,

@@ -53,6 +53,7 @@ def review_attempt(
         dependencies=dependencies,
         strictness=parts.settings.review.strictness,
         budget=parts.settings.budgets.verifier,
+        number=claim.number,
     )
     reviewed = Reviewed(None)
     for number in range(1, _TRIES + 1):

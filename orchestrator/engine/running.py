@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-import networkx as nx
-
 from orchestrator import __version__
 from orchestrator.domain.errors import PlanError, UserError
 from orchestrator.domain.lifecycle import OPEN_RUN
+from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.progress import RunStarted
 from orchestrator.domain.records import Plan, Run, TaskState
+from orchestrator.domain.scheduling import bounds as worst_case
+from orchestrator.domain.scheduling import generations, with_dependencies
 from orchestrator.engine.parts import Parts
-from orchestrator.engine.purse import Purse
+from orchestrator.engine.purse import RunPurse
 from orchestrator.engine.scheduler import RunOutcome, Scheduler
 
 
@@ -46,8 +46,7 @@ def prepare(parts: Parts, plan: Plan, options: ExecuteOptions, home: Path) -> tu
     if not joins and not options.fresh and plan.status == "done":
         return None
     run = parts.writer.open_run(_new_run(parts, plan, options, newest), fresh=options.fresh)
-    purse = Purse.of_run(parts.settings, parts.reader, run, parts.clock)
-    purse.check_prices(parts.prices_known())
+    purse = RunPurse(parts.settings.run, parts.reader, run, parts.clock)
     scheduler = Scheduler(parts, plan, run, purse, home=home, keys=keys)
     parts.listener(
         RunStarted(
@@ -58,50 +57,46 @@ def prepare(parts: Parts, plan: Plan, options: ExecuteOptions, home: Path) -> tu
     return scheduler, run
 
 
+def find_plan(reader: GraphReader, repository_id: str, text: str | None) -> Plan:
+    """The plan of an ID, or the repository's newest. Raises UserError when there is none."""
+    if text is not None:
+        label, found = reader.resolve(text, repository_id)
+        if label != "Plan":
+            raise UserError(f"{text} is a {label}, not a plan.", next_step="`orchestrate status` names the plans.")
+        return reader.plan(found)
+    newest = reader.newest_plan(repository_id, status="ready") or reader.newest_plan(repository_id)
+    if newest is None:
+        raise UserError(
+            "This repository has no plan yet.", next_step='Make one: `orchestrate plan "what you want"`, or plan --file.'
+        )
+    return reader.plan(newest)
+
+
 def run_plan(scheduler: Scheduler, options: ExecuteOptions) -> RunOutcome:
     """Execute the run to its end."""
     return scheduler.execute(options.parallel)
 
 
 def wanted(plan: Plan, keys: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The named tasks with everything that they depend on, in plan order; None for all."""
+    """The named tasks with everything that they depend on, in plan order; None for all. Raises UserError."""
     if not keys:
         return None
-    graph = dependencies(plan)
-    for key in keys:
-        if key not in graph:
-            near = difflib.get_close_matches(key, graph.nodes, 1)
-            hint = f"Did you mean {near[0]}?" if near else f"Its tasks: {', '.join(list(graph.nodes)[:10])}."
-            raise UserError(f"Plan {plan.id} has no task {key!r}.", next_step=hint)
-    closure = {key for named in keys for key in (named, *nx.ancestors(graph, named))}
-    return tuple(planned.task.key for planned in plan.tasks if planned.task.key in closure)
-
-
-def dependencies(plan: Plan) -> nx.DiGraph[str]:
-    """The plan as a graph, an edge from each dependency to its dependent."""
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_nodes_from(planned.task.key for planned in plan.tasks)
-    graph.add_edges_from((d, planned.task.key) for planned in plan.tasks for d in planned.task.depends_on)
-    return graph
+    return tuple(task.key for task in with_dependencies([p.task for p in plan.tasks], keys))
 
 
 def order(plan: Plan, states: tuple[TaskState, ...], keys: tuple[str, ...] | None) -> tuple[tuple[str, ...], ...]:
     """The tasks still to be executed, by generation: those of one generation may run at once."""
-    open_keys = {s.task.key for s in states if s.status not in ("completed", "split", "cancelled")}
-    chosen = open_keys if keys is None else open_keys.intersection(keys)
-    return tuple(
-        tuple(sorted(key for key in generation if key in chosen))
-        for generation in nx.topological_generations(dependencies(plan))
-        if chosen.intersection(generation)
-    )
+    done = {s.task.key for s in states if s.status in ("completed", "split", "cancelled")}
+    tasks = [p.task for p in plan.tasks if p.task.key not in done and (keys is None or p.task.key in keys)]
+    return generations(tasks)
 
 
 def bounds(parts: Parts, plan: Plan, keys: tuple[str, ...] | None) -> tuple[str, ...]:
-    """What the run may cost at most, in words, before it starts."""
+    """What the run may use at most, in words, before it starts."""
     tasks = [planned.task for planned in plan.tasks if keys is None or planned.task.key in keys]
-    calls = sum(task.tool_call_budget * task.max_attempts for task in tasks)
+    most = worst_case(tasks, request_factor=parts.settings.guards.request_factor)
     run = parts.settings.run
-    said = [f"at most {calls:,} tool calls ({len(tasks)} tasks, their budgets times their attempts)"]
+    said = [f"at most {most.tool_calls:,} tool calls in {most.attempts} attempts of {most.tasks} tasks"]
     if run.max_cost_usd is not None:
         said.append(f"at most ${run.max_cost_usd:,.2f}")
     if run.max_tokens is not None:

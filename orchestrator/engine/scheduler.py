@@ -17,7 +17,7 @@ from orchestrator.domain.records import Claim, ClaimRequest, Plan, Run, TaskStat
 from orchestrator.engine.attempt import Attempt, Outcome
 from orchestrator.engine.leases import Life, dead_owners
 from orchestrator.engine.parts import Parts
-from orchestrator.engine.purse import Purse
+from orchestrator.engine.purse import RunPurse
 
 _POLL_S = 0.25
 
@@ -37,7 +37,7 @@ class Scheduler:
     """One process's share in one run."""
 
     def __init__(
-        self, parts: Parts, plan: Plan, run: Run, purse: Purse, *, home: Path, keys: tuple[str, ...] | None
+        self, parts: Parts, plan: Plan, run: Run, purse: RunPurse, *, home: Path, keys: tuple[str, ...] | None
     ) -> None:
         self._parts = parts
         self._plan = plan
@@ -95,7 +95,9 @@ class Scheduler:
                 self._wait()
                 continue
             try:
-                outcome = Attempt(self._parts, self._plan, claim, self._purse).execute()
+                outcome = Attempt(
+                    self._parts, self._plan, claim, self._purse.of_task(claim.task.id)
+                ).execute()
             finally:
                 self._released()
             self._report(claim, outcome)
