@@ -1,0 +1,154 @@
+"""The guards on real traces, beside a detector that sees tool names alone; and what one event costs.
+
+Prints, for every trace of the file: whether it is stopped before its end, and after how many rounds it is stopped when
+its last k calls (k = 1 to 8; a closing finish_task left out) are repeated for ever. Then the median of
+`Panel.observe` over one call's events around call 10, 100, 1,000 and 10,000.
+
+Run: python -m benchmarks.guards [TRACES.jsonl]
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+
+from orchestrator.domain.events import (
+    Event,
+    FileWrite,
+    ReplyReceived,
+    RequestedCall,
+    ToolFinished,
+    ToolRequested,
+    TurnRequested,
+)
+from orchestrator.guards.limits import GuardLimits
+from orchestrator.guards.names import Names
+from orchestrator.guards.panel import Panel
+from orchestrator.insight.replay import ReplayLimits, replay_trace
+from orchestrator.insight.traces import Trace, events_of_trace, read_traces
+
+TRACES = Path(__file__).resolve().parents[2] / "shared" / "traces" / "coding-agents.jsonl"
+AT = datetime(2000, 1, 1, tzinfo=UTC)
+KS = range(1, 9)
+
+
+def main() -> None:
+    """Print both tables."""
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else TRACES
+    if not path.exists():
+        sys.exit(f"No traces at {path}. Name a file: python -m benchmarks.guards TRACES.jsonl")
+    _print_traces(read_traces(path.read_text(encoding="utf-8")))
+    _print_cost()
+
+
+def _print_traces(traces: list[Trace]) -> None:
+    print(
+        f"{'trace':<44} calls  ours     rounds until stop for k = 1..8                  names only (five, three in ten)"
+    )
+    ours = by_name = late = 0
+    for trace in traces:
+        stop = replay_trace(trace, ReplayLimits()).stop
+        rounds = [_rounds(trace, k) for k in KS]
+        named = [_named(trace, k) for k in (0, *KS)]
+        ours += stop is not None
+        by_name += named[0] is not None
+        late += sum(r is None or r > 5 for r in rounds)
+        shown = " ".join(f"{r:5.2f}" if r is not None else " none" for r in rounds)
+        missed = sum(call is None for call in named[1:])
+        print(
+            f"{trace.id[:44]:<44} {len(trace.calls):5}  {f'call {stop.at_tool_call}' if stop else 'runs on':<7}  {shown}   "
+            f"{f'stops it at call {named[0]}' if named[0] else 'runs on'}, {missed} of 8 repetitions missed"
+        )
+    print(
+        f"stopped before the end: ours {ours}, names only {by_name} of {len(traces)}; later than 5 rounds: ours {late}"
+    )
+
+
+def _kept(trace: Trace) -> int:
+    calls = list(trace.calls)
+    while calls and calls[-1].name == "finish_task":
+        calls.pop()
+    return len(calls)
+
+
+def _rounds(trace: Trace, k: int) -> float | None:
+    """Rounds of the cycle until the stop; the one that is in the trace itself is the first."""
+    stop = replay_trace(trace, ReplayLimits(), repeat_last=k).stop
+    return (stop.at_tool_call - _kept(trace)) / k + 1 if stop else None
+
+
+def _named(trace: Trace, k: int) -> int | None:
+    """The call at which the detector on names alone fires."""
+    guard, number = Names(GuardLimits()), 0
+    for event in events_of_trace(trace, k):
+        number += isinstance(event, ToolFinished)
+        guard, _ = guard.observe(event)
+        if guard.told:
+            return number
+    return None
+
+
+def honest_turn(number: int) -> Iterator[Event]:
+    """One turn of work that no guard minds: reads, writes and commands, each with something new."""
+    seq = number * 2 + 1
+    tool = ("read_file", "edit_file", "run_command")[number % 3]
+    writes = (FileWrite(f"src/{number // 3 % 400}.py", 3, 1, f"blob{number}"),) if tool == "edit_file" else ()
+    call = RequestedCall(
+        seq=seq + 1,
+        call_id=str(seq),
+        tool=tool,
+        arguments_json="{}",
+        signature=f"signature{number}",
+        mutating=tool != "read_file",
+        pure=tool == "read_file",
+        control=False,
+        writes_to=tuple(write.path for write in writes),
+    )
+    yield TurnRequested(seq, AT, "m", 2_000, 0.01, window_messages=40, window_tokens=20_000)
+    yield ReplyReceived(
+        seq, AT, "", (call,), prompt_tokens=1_500, cached_tokens=0, completion_tokens=50, cost_usd=0.001,
+        latency_ms=1.0, wait_ms=0.0, retries=0, finish_reason="tool_calls", model="m",
+    )  # fmt: skip
+    yield ToolRequested(seq + 1, AT, seq, call)
+    finished = ToolFinished(
+        seq + 1, AT, call, status="ok", result="", outcome_hash=f"outcome{number}", duration_ms=1.0, writes=writes
+    )
+    yield replace(finished, tree_after=f"tree{number}") if call.mutating else finished
+
+
+def _print_cost() -> None:
+    limits = GuardLimits(
+        progress_warn=10**9, progress_stop=10**9, max_tokens=10**9, max_cost_usd=1e6, working_time_s=1e9
+    )
+    panel = Panel.begin(limits, 10**9, ("**",))
+    print("\nPanel.observe, median of one event in microseconds (all guards, honest work)")
+    number = 0
+    for mark in (10, 100, 1_000, 10_000):
+        while number < mark:
+            panel = _fold(panel, number)[0]
+            number += 1
+        spent: list[float] = []
+        for _ in range(100):
+            panel, times = _fold(panel, number)
+            spent += times
+            number += 1
+        print(f"  call {mark:>6}: {median(spent) * 1e6:6.1f}   (worst of 400: {max(spent) * 1e6:.0f})")
+    assert panel.stopped is None, panel.stopped
+
+
+def _fold(panel: Panel, number: int) -> tuple[Panel, list[float]]:
+    times = []
+    for event in honest_turn(number):
+        before = time.perf_counter()
+        panel, _ = panel.observe(event)
+        times.append(time.perf_counter() - before)
+    return panel, times
+
+
+if __name__ == "__main__":
+    main()
