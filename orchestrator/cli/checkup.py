@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -137,16 +138,15 @@ def _models(app: App, *, by_use: bool) -> Iterator[Finding]:
 
 
 def _model(app: App, check: str, role: str, *, by_use: bool) -> Iterator[Finding]:
+    from agents.chat.openai_adapter import OpenAIChat
     from agents.chat.probe import probe
 
-    chat = app.chat(getattr(app.settings.models, role))
-    if not by_use:
-        yield Finding(check, "ok", f"{chat.model} is named; --model asks it")
-        return
-    for tried in probe(chat):
-        if tried.ok:
-            yield Finding(f"{check}: {tried.check}", "ok", tried.detail)
-        elif tried.check in ("endpoint", "tools"):
-            yield Finding(f"{check}: {tried.check}", "fail", tried.detail, code=4)
-        else:
-            yield Finding(f"{check}: {tried.check}", "warn", tried.detail)
+    settings = getattr(app.settings.models, role).model_copy(update={"retries": 0})  # an answer now, good or bad
+    with closing(OpenAIChat(settings, clock=app.clock, env=os.environ)) as chat:
+        if not by_use:
+            yield Finding(check, "ok", f"{chat.model} is named; --model asks it")
+            return
+        for tried in probe(chat):
+            needed = tried.check in ("endpoint", "tools")
+            verdict: Verdict = "ok" if tried.ok else "fail" if needed else "warn"
+            yield Finding(f"{check}: {tried.check}", verdict, tried.detail, code=4)

@@ -1,0 +1,136 @@
+"""The saved queries answer alike on every server, from a file that can be pasted into Neo4j Browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.domain.errors import QueryError, UserError
+from orchestrator.insight.saved import parameters_of, require_parameters, saved_queries, saved_query
+from orchestrator.store.graph import Graph
+from tests.insight.conftest import World
+
+NAMES = (
+    "attempt-story",
+    "common-issues",
+    "estimate-vs-actual",
+    "files-written",
+    "kpis",
+    "most-expensive",
+    "qc-scores",
+    "recurring-failures",
+    "running-now",
+    "why-failed",
+)
+# The whole answer of each query over conftest's history; "<p>" stands for the id of p.
+ANSWERS: dict[str, list[list[Any]]] = {
+    "attempt-story": [
+        [1, "Turn", "m", "I begin", "replied", 3, 3.0],
+        [2, "ToolCall", "write_file", "{}", "ok", None, 1.0],
+        [3, "Checkpoint", "progress", "did it", None, None, None],
+        [4, "Turn", "m", "", "replied", 3, 3.0],
+        [5, "ToolCall", "read_file", "{}", "ok", None, 1.0],
+        [6, "Turn", "m", "", "replied", 3, 3.0],
+        [7, "ToolCall", "read_file", "{}", "duplicate", None, 0.0],
+        [8, "GuardEvent", "repetition", "same call", "stop", None, None],
+    ],
+    "common-issues": [
+        ["missing_case", "review", "error", 1, 1, ["alpha"], "no zero case"],
+        ["missing_case", "review", "warning", 1, 1, ["alpha"], "no zero case 2"],
+    ],
+    "estimate-vs-actual": [
+        ["alpha", "simple", 20, 20, 20, 5, 2, 0.25, "completed", "<p>"],
+        ["beta", "simple", 30, 30, 20, 101, 1, 3.37, "failed", "<p>"],
+        ["delta", None, None, None, 20, 0, 1, None, "running", "<p>"],
+    ],
+    "files-written": [["a.py", 2, 1, 1, ["beta"], 3, 1]],
+    "kpis": [[4, 3, 1, 1, 1, 0.5, 9.0, 101, 1.33, 1, 254, 0.03]],
+    "most-expensive": [
+        ["alpha", "A", "completed", 2, 9, 251, 0.03, 200.0, "<p>"],
+        ["beta", "B", "failed", 1, 101, 3, None, 10.0, "<p>"],
+        ["delta", "D", "running", 1, 0, 0, None, 0.0, "<p>"],
+    ],
+    "qc-scores": [["m", "q", 2, 1, 0.5, 72.5, 72.5, 50]],
+    "recurring-failures": [["abc", "Finding", "missing_case", "a.py", 2, ["alpha"], "no zero case"]],
+    "running-now": [
+        [
+            "delta", 1, "running", 1, 20, "search", '{"pattern":"x"}', "2026-01-01T04:00:00Z", "2026-01-01T04:00:01Z",
+            "me", None, "<run>",
+        ]
+    ],
+    "why-failed": [
+        [
+            "beta", "failed", "stops_exhausted", 1, "stopped", "loop_detected", "Loop",
+            "repetition: same call (5.0 seen, limit 5.0)", [], ["x -> exit 1"], None, None,
+        ]
+    ],
+}  # fmt: skip
+
+
+def test_saved_queries_are_those_of_the_issue() -> None:
+    """Every question that the product promises has its file, and no other has."""
+    assert tuple(saved_queries()) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_saved_query_answers_its_question(name: str, world: World) -> None:
+    """Each saved query runs read-only with its declared columns and gives the same answer on every server."""
+    saved = saved_query(name)
+    given = {"attempt": world.id("a3")} if name == "attempt-story" else {}
+    table = world.graph.query(saved.cypher, saved.bind({"repository": world.id("r"), **given}))
+    assert table.columns == saved.columns
+    assert [list(row) for row in table.rows] == [
+        [world.id(value[1:-1]) if isinstance(value, str) and value.startswith("<") else value for value in row]
+        for row in ANSWERS[name]
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_saved_query_answers_an_empty_repository(name: str, graph: Graph) -> None:
+    """A repository without a plan gives no error, and no rows but the key figures' zeros."""
+    saved = saved_query(name)
+    rows = graph.query(saved.cypher, saved.bind({"repository": "nothing"})).rows
+    assert [list(row)[:5] for row in rows] == ([[0, 0, 0, 0, 0]] if name == "kpis" else [])
+
+
+def test_why_failed_takes_a_task(world: World) -> None:
+    """The question can be put about any task by its key, also one that was never tried."""
+    saved = saved_query("why-failed")
+    rows = world.graph.query(saved.cypher, saved.bind({"repository": world.id("r"), "task": "alpha"})).rows
+    assert [(row[3], row[8]) for row in rows] == [(1, ["missing_case at a.py: no zero case"]), (2, [])]
+    rows = world.graph.query(saved.cypher, saved.bind({"repository": world.id("r"), "task": "gamma"})).rows
+    assert [tuple(row)[:4] for row in rows] == [("gamma", "blocked", None, None)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_saved_query_declares_what_it_uses(name: str) -> None:
+    """The header's parameters are the statement's, and it says how to set them in Neo4j Browser."""
+    saved = saved_query(name)
+    assert {parameter.name for parameter in saved.parameters} == set(parameters_of(saved.cypher))
+    assert [p.name for p in saved.parameters if p.required] == ["repository"]
+    assert "// In Neo4j Browser first run   :param {repository: " in saved.cypher
+    assert saved.title
+    assert saved.description
+
+
+def test_unknown_names_are_answered_with_the_nearest() -> None:
+    """A misspelt query or parameter is a user's error that names the way out."""
+    with pytest.raises(UserError, match="Did you mean why-failed"):
+        saved_query("why-faild")
+    with pytest.raises(UserError, match=r"no parameter tsk\. It takes: task"):
+        saved_query("why-failed").bind({"tsk": "x"})
+
+
+def test_missing_parameters_are_named() -> None:
+    """Every parameter that a statement uses and nobody gave is named at once."""
+    with pytest.raises(QueryError, match=r"needs \$a, \$b\. Give --param a=VALUE --param b=VALUE"):
+        require_parameters("RETURN $a + $b + $c + '$d' // $e", {"c": 1})
+
+
+@given(st.text(alphabet="ab'\"`/*$ \n\\", max_size=40))
+def test_parameters_are_found_in_any_text(text: str) -> None:
+    """Looking for parameters ends for any text and finds only names that stand in it."""
+    assert all(f"${name}" in text for name in parameters_of(text))
