@@ -31,12 +31,12 @@ def tool_calls_in_text(text: str) -> tuple[RawToolCall, ...]:
     """Every tool call that stands in a reply's text, in order (R1.12): bare, fenced, in tags or in a list, as
     {"tool"|"name", "arguments"|"parameters"} or in the API's own {"function": {...}} and {"tool_calls": [...]} forms.
     JSON that is no call is passed over."""
-    return tuple(call for value in json_values(text[:MAX_TEXT_CHARS]) for call in _calls_of(value))
+    return tuple(call for value in json_values(text) for call in _calls_of(value))
 
 
 def json_values(text: str) -> Iterator[Any]:
     """The outermost JSON objects and arrays of a text."""
-    position, starts = 0, 0
+    text, position, starts = text[:MAX_TEXT_CHARS], 0, 0
     while starts < MAX_STARTS and (begin := _next_start(text, position)) >= 0:
         starts += 1
         try:

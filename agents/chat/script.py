@@ -1,4 +1,14 @@
-"""The scripted model's script: which conversation gets which replies. A YAML or JSON file."""
+"""The scripted model's script: which conversation gets which replies. A YAML or JSON file:
+
+conversations:
+  - when: {role: worker, task: health-route, attempt: 1}
+    replies:
+      - call: [read_file, {path: app/main.py}]
+      - {text: "Thinking.", latency_ms: 200}
+      - {call: [edit_file, {path: a.py, old_str: x, new_str: y}], times: 3}
+      - fault: {status: 429, retry_after: 1}
+    then: finish
+"""
 
 from __future__ import annotations
 
