@@ -151,7 +151,7 @@ def wire_arguments(call: Call) -> str:
         _json_object(call.arguments_json)
     except (ValueError, RecursionError):
         return json.dumps({"unreadable": cut(call.arguments_json, 2_000)})
-    return call.arguments_json
+    return call.arguments_json or "{}"
 
 
 def _schema(tool: Tool) -> ToolSchema:

@@ -1,0 +1,47 @@
+"""A worker's toolbox over a real workspace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agents.chat.port import RawToolCall
+from agents.tools.catalogue import WORKER
+from agents.tools.port import Bench
+from agents.tools.toolbox import Toolbox
+from agents.transcript import Transcript
+from orchestrator.domain.ports import Call, ToolOutcome, Workspace
+
+Parse = Callable[..., Call]
+Do = Callable[..., ToolOutcome]
+
+
+@pytest.fixture
+def toolbox(workspace: Workspace) -> Toolbox:
+    """All of a worker's tools."""
+    return Toolbox(WORKER, Bench(workspace, Transcript(()), page_chars=1_000))
+
+
+@pytest.fixture
+def parse(toolbox: Toolbox) -> Parse:
+    """Reads a call of a tool with keyword arguments."""
+
+    def read(tool: str, **arguments: Any) -> Call:
+        return toolbox.parse(RawToolCall("c1", tool, json.dumps(arguments)), "c1")
+
+    return read
+
+
+@pytest.fixture
+def do(toolbox: Toolbox, parse: Parse) -> Do:
+    """Reads and executes a call."""
+
+    def run(tool: str, **arguments: Any) -> ToolOutcome:
+        call = parse(tool, **arguments)
+        assert call.defect is None, call.defect
+        return toolbox.execute(call)
+
+    return run

@@ -1,0 +1,107 @@
+"""run_command and read_output."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agents.chat.port import RawToolCall
+from agents.tools.catalogue import VERIFIER
+from agents.tools.port import Bench
+from agents.tools.toolbox import Toolbox
+from agents.transcript import Asked, Transcript
+from orchestrator.domain.ports import Call, Workspace
+from tests.agents.tools.conftest import Do
+
+
+def test_run_command_gives_output_and_exit_code(do: Do) -> None:
+    """The output comes first, the exit code last; anything may have changed."""
+    told = do("run_command", command="echo out; echo err >&2")
+    assert told.ok
+    assert told.text == "out\nerr\n[exit code 0]"
+    assert told.touched is None
+
+
+def test_a_failing_command_is_a_failed_call(do: Do) -> None:
+    """A non-zero exit is an error of the tool, with its output."""
+    told = do("run_command", command="printf partial; exit 3")
+    assert (told.ok, told.error_kind, told.text) == (False, "tool", "partial\n[exit code 3]")
+
+
+def test_equal_failures_of_other_commands_are_no_repeated_error(do: Do) -> None:
+    """Two searches that find nothing fail alike but are different errors; the same command twice is the same."""
+    one = do("run_command", command="grep -r nothing1 app")
+    other = do("run_command", command="grep -r nothing2 app")
+    assert one.outcome_hash == other.outcome_hash
+    assert one.error_hash != other.error_hash
+    assert one.error_hash == do("run_command", command="grep -r nothing1 app").error_hash
+
+
+def test_durations_and_temporary_paths_do_not_change_the_outcome(do: Do) -> None:
+    """Outcomes are hashed without their noise (F1), so that a repeated result is seen to be the same."""
+    one = do("run_command", command="echo ran in 0.31s in /tmp/a1/x; false")
+    other = do("run_command", command="echo ran in 0.57s in /tmp/b2/y; false")
+    assert one.outcome_hash == other.outcome_hash
+
+
+def test_a_command_that_takes_too_long_is_stopped(do: Do) -> None:
+    """A time limit ends the command, and the result says so."""
+    told = do("run_command", command="echo begun; sleep 30", timeout_s=0.5)
+    assert not told.ok
+    assert told.error_kind == "tool"
+    assert told.text.startswith("begun\n[stopped")
+
+
+@pytest.fixture
+def transcript() -> Transcript:
+    """One call with a long result."""
+    made = Transcript(())
+    made.say("", [Asked("long", "run_command", "{}")])
+    made.answer("long", "".join(f"line {n}\n" for n in range(400)), "ok")
+    return made
+
+
+def _read(workspace: Workspace, transcript: Transcript, **arguments: object) -> str:
+    box = Toolbox(VERIFIER, Bench(workspace, transcript, page_chars=1_000, read_only=True))
+    call = box.parse(RawToolCall("c", "read_output", json.dumps(arguments)), "c")
+    return box.execute(call).text
+
+
+def test_read_output_pages_through_the_whole_result(workspace: Workspace, transcript: Transcript) -> None:
+    """Pages joined are the whole result, and each says how to get the next."""
+    whole, offset, pages = transcript.output("long") or "", 0, []
+    while offset < len(whole):
+        heading, _, page = _read(workspace, transcript, call_id="long", offset=offset).partition("\n")
+        pages.append(page)
+        offset += len(page)
+        assert (f"offset={offset} reads on" in heading) == (offset < len(whole))
+    assert "".join(pages) == whole
+    assert "nothing" in _read(workspace, transcript, call_id="long", offset=len(whole))
+
+
+def test_read_output_of_an_unknown_id_names_the_last_ones(workspace: Workspace, transcript: Transcript) -> None:
+    """An unknown id is an error that says which there are."""
+    told = _read(workspace, transcript, call_id="nope")
+    assert "no call with the id nope" in told
+    assert "long" in told
+
+
+def test_read_output_lists_every_call_under_digest(workspace: Workspace, transcript: Transcript) -> None:
+    """The id `digest` gives a line for each call (R1.10)."""
+    assert "- long: run_command {} -> ok: line 0 line 1" in _read(workspace, transcript, call_id="digest")
+
+
+def test_qc_commands_change_nothing(workspace: Workspace, transcript: Transcript) -> None:
+    """QC's run_command is not mutating, and where there is a sandbox it cannot write (R2.8)."""
+    box = Toolbox(VERIFIER, Bench(workspace, transcript, page_chars=1_000, read_only=True))
+
+    def run(command: str) -> tuple[Call, bool]:
+        call = box.parse(RawToolCall("c", "run_command", json.dumps({"command": command})), "c")
+        return call, box.execute(call).ok
+
+    call, ok = run("cat README.md")
+    assert ok
+    assert not call.mutating
+    _, wrote = run("echo x > app/main.py")
+    assert not wrote or workspace.run("true").ended == "exited"
