@@ -7,9 +7,9 @@ its defects named at once is `plan_defects.examine`; judging its tasks is `prefl
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, StrictInt
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, StrictInt, model_validator
 
 from orchestrator.domain.globs import NEW_ONLY
 from orchestrator.domain.task import Kind
@@ -74,35 +74,44 @@ def _once(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(values))
 
 
-Name = Annotated[str, AfterValidator(_text), Field(max_length=300)]
-Sentence = Annotated[str, AfterValidator(_text), Field(max_length=4_000)]
-Prose = Annotated[str, AfterValidator(_text), Field(max_length=100_000)]
-Key = Annotated[str, AfterValidator(_key), Field(max_length=80)]
+Name = Annotated[str, Field(max_length=300), AfterValidator(_text)]
+Sentence = Annotated[str, Field(max_length=4_000), AfterValidator(_text)]
+Prose = Annotated[str, Field(max_length=100_000), AfterValidator(_text)]
+Key = Annotated[str, Field(max_length=80), AfterValidator(_key)]
 Sentences = Annotated[tuple[Sentence, ...], Field(max_length=MAX_ENTRIES)]
-Commands = Annotated[tuple[Annotated[str, AfterValidator(_text), Field(max_length=10_000)], ...], Field(max_length=50)]
+Commands = Annotated[tuple[Annotated[str, Field(max_length=10_000), AfterValidator(_text)], ...], Field(max_length=50)]
 Keys = Annotated[
-    tuple[Annotated[str, Field(max_length=300)], ...], AfterValidator(_once), Field(max_length=MAX_ENTRIES)
+    tuple[Annotated[str, Field(max_length=300)], ...], Field(max_length=MAX_ENTRIES), AfterValidator(_once)
 ]
 
 ReadPaths = Annotated[
-    tuple[Annotated[str, AfterValidator(repository_path), Field(max_length=1_000)], ...],
-    AfterValidator(_once),
+    tuple[Annotated[str, Field(max_length=1_000), AfterValidator(repository_path)], ...],
     Field(max_length=MAX_ENTRIES),
+    AfterValidator(_once),
 ]
 WrittenPaths = Annotated[
-    tuple[Annotated[str, AfterValidator(_written), Field(max_length=1_000)], ...],
-    AfterValidator(_once),
+    tuple[Annotated[str, Field(max_length=1_000), AfterValidator(_written)], ...],
     Field(max_length=MAX_ENTRIES),
+    AfterValidator(_once),
 ]
 AllowedPaths = Annotated[
-    tuple[Annotated[str, AfterValidator(_allowed), Field(max_length=1_000)], ...],
-    AfterValidator(_once),
+    tuple[Annotated[str, Field(max_length=1_000), AfterValidator(_allowed)], ...],
     Field(max_length=MAX_ENTRIES),
+    AfterValidator(_once),
 ]
 
 
 class _PlanPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_absent(cls, given: Any) -> Any:
+        """`edge_cases:` with nothing behind it is the default, as in strict tool schemas, where null is absence."""
+        if not isinstance(given, dict):
+            return given
+        optional = {name for name, info in cls.model_fields.items() if not info.is_required()}
+        return {name: value for name, value in given.items() if value is not None or name not in optional}
 
 
 class VerificationCriteria(_PlanPart):

@@ -192,6 +192,7 @@ _LIMITED = {
     "string_too_long": "must be at most {max_length} characters long, is {size}",
     "too_long": "must hold at most {max_length} entries, holds {size}",
     "too_short": "must hold at least {min_length} entry, holds none",
+    "string_unicode": "holds half a character (a lone surrogate)",
     "invalid_key": "a field's name must be a text",
 }
 _MEANT = {
