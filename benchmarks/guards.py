@@ -47,26 +47,27 @@ def main() -> None:
 
 
 def _print_traces(traces: list[Trace]) -> None:
-    print(
-        f"{'trace':<44} calls  ours     rounds until stop for k = 1..8                  names only (five, three in ten)"
-    )
-    ours = by_name = late = 0
+    print("Rounds until stop when the last k calls repeat (k = 1 to 8), and a detector on five names, three in ten")
+    print(f"{'trace':<32} calls  {'ours':<8} {'k = 1 ... 8':<48} names only")
+    early = by_name = late = 0
     for trace in traces:
         stop = replay_trace(trace, ReplayLimits()).stop
         rounds = [_rounds(trace, k) for k in KS]
         named = [_named(trace, k) for k in (0, *KS)]
-        ours += stop is not None
+        early += stop is not None
         by_name += named[0] is not None
         late += sum(r is None or r > 5 for r in rounds)
-        shown = " ".join(f"{r:5.2f}" if r is not None else " none" for r in rounds)
-        missed = sum(call is None for call in named[1:])
-        print(
-            f"{trace.id[:44]:<44} {len(trace.calls):5}  {f'call {stop.at_tool_call}' if stop else 'runs on':<7}  {shown}   "
-            f"{f'stops it at call {named[0]}' if named[0] else 'runs on'}, {missed} of 8 repetitions missed"
-        )
-    print(
-        f"stopped before the end: ours {ours}, names only {by_name} of {len(traces)}; later than 5 rounds: ours {late}"
-    )
+        _print_trace(trace, stop.at_tool_call if stop else None, rounds, named)
+    print(f"stopped before the end, of {len(traces)}: ours {early}, names only {by_name}")
+    print(f"repetitions stopped later than 5 rounds: ours {late}")
+
+
+def _print_trace(trace: Trace, stopped: int | None, rounds: list[float | None], named: list[int | None]) -> None:
+    shown = " ".join(f"{r:5.2f}" if r is not None else " none" for r in rounds)
+    ours = f"call {stopped}" if stopped else "runs on"
+    names = f"stops at call {named[0]}" if named[0] else "runs on"
+    missed = sum(call is None for call in named[1:])
+    print(f"{trace.id[:32]:<32} {len(trace.calls):5}  {ours:<8} {shown:<48} {names}, misses {missed} of 8")
 
 
 def _kept(trace: Trace) -> int:
