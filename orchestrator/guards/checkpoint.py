@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from orchestrator.domain.events import Event, ProgressReported, ToolFinished
+from orchestrator.domain.events import BudgetDecided, Event, ProgressReported, ToolFinished, ToolRequested
 from orchestrator.domain.normalise import outcome_hash
 from orchestrator.domain.verdict import ALLOW, Verdict, Warn
 from orchestrator.guards.guard import executed, stop
@@ -18,9 +18,11 @@ _TEXTS = 32
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """`calls` executed since the last progress. A report is progress when its text is new and the tree or the open
-    findings changed since the report before; the first one always is."""
+    findings changed since the report before; the first one always is. It stops before a further call is executed, so
+    that finishing or reporting is still possible, and leaves a call beyond the budget (`left` calls) to that guard."""
 
     limits: GuardLimits
+    left: int
     calls: int = 0
     texts: tuple[str, ...] = ()
     seen: tuple[str, str] | None = None
@@ -34,15 +36,25 @@ class Checkpoint:
     def observe(self, event: Event) -> tuple[Checkpoint, Verdict]:
         """Count executed calls; judge reports by the facts beside them."""
         if isinstance(event, ToolFinished) and executed(event):
-            return replace(self, calls=self.calls + 1)._judge()
+            return replace(self, calls=self.calls + 1, left=self.left - 1)._warn()
+        if isinstance(event, ToolRequested):
+            return self, self._judge(event)
         if isinstance(event, ProgressReported):
             return self._reported(event)
+        if isinstance(event, BudgetDecided) and event.granted:
+            return replace(self, left=self.left + event.granted_calls), ALLOW
         return self, ALLOW
 
-    def _judge(self) -> tuple[Checkpoint, Verdict]:
+    def _judge(self, event: ToolRequested) -> Verdict:
+        if self.calls < self.limits.progress_stop or self.left <= 0:
+            return ALLOW
+        call = event.call
+        if call.control or call.defect is not None or event.duplicate_of is not None:
+            return ALLOW
+        return stop(NAME, CODE, self.calls, self.limits.progress_stop)
+
+    def _warn(self) -> tuple[Checkpoint, Verdict]:
         limits = self.limits
-        if self.calls >= limits.progress_stop:
-            return self, stop(NAME, CODE, self.calls, limits.progress_stop)
         if self.calls != limits.progress_warn:
             return self, ALLOW
         message = (

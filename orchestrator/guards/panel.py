@@ -60,7 +60,7 @@ class Panel:
             Window(limits),
         )
         if role == "worker":
-            guards = (*guards, Checkpoint(limits), Scope(allowed_paths))
+            guards = (*guards, Checkpoint(limits, budget), Scope(allowed_paths))
         return cls(limits, guards, Duplicates.begin(limits))
 
     # -- what the engine asks ------------------------------------------------------------------------------------

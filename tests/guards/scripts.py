@@ -1,0 +1,180 @@
+"""Events for the guards' tests, and a small choke point that obeys a Panel as the engine does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+from orchestrator.domain.events import (
+    BudgetDecided,
+    CallStatus,
+    Event,
+    FileWrite,
+    ReplyReceived,
+    RequestedCall,
+    ToolFinished,
+    ToolRequested,
+    TurnRequested,
+)
+from orchestrator.domain.verdict import Refuse, Stop, Verdict, Warn
+from orchestrator.guards.guard import FINISHING
+from orchestrator.guards.limits import GuardLimits
+from orchestrator.guards.panel import Panel
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+CONTROL = FINISHING | {"report_progress", "request_budget", "request_scope"}
+PURE = frozenset({"read_file", "search", "list_files", "pct"})
+LIMITS = GuardLimits()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a scripted tool answers: a stable text, an error, or a write."""
+
+    text: str = "same"
+    error: str = ""
+    tree: str | None = None
+    writes: tuple[FileWrite, ...] = ()
+    infrastructure: bool = False
+
+
+def call(tool: str, argument: object = "", *, defect: str | None = None) -> RequestedCall:
+    """A requested call without its number; `argument` stands for the canonical arguments."""
+    writes = (str(argument).split("=")[0],) if tool in ("write_file", "edit_file") else ()
+    return RequestedCall(
+        seq=0,
+        call_id="",
+        tool=tool,
+        arguments_json="{}",
+        signature=f"{tool}({argument})",
+        mutating=tool not in PURE | CONTROL,
+        pure=tool in PURE,
+        control=tool in CONTROL,
+        writes_to=writes,
+        defect=defect,
+    )
+
+
+Answer = Callable[[RequestedCall], Result]
+
+
+@dataclass
+class Choke:
+    """Drives a Panel with batches of calls: record, judge, act. `statuses` are the calls', in order."""
+
+    panel: Panel
+    answer: Answer = lambda _call: Result()
+    events: list[Event] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
+    statuses: list[CallStatus] = field(default_factory=list)
+    seq: int = 0
+    at: datetime = START
+
+    def judge(self, event: Event) -> tuple[Verdict, ...]:
+        """Feed one event."""
+        self.events.append(event)
+        self.panel, verdicts = self.panel.judge(event)
+        self.verdicts.extend(verdicts)
+        return verdicts
+
+    def run(self, batches: Iterable[Sequence[RequestedCall]]) -> Choke:
+        """Turn after turn until a Stop or the end."""
+        for batch in batches:
+            if self.panel.stopped is None:
+                self.turn(batch)
+        return self
+
+    def turn(self, batch: Sequence[RequestedCall]) -> None:
+        """One turn with its calls."""
+        turn, withheld = self._next(), self.panel.withholds_tools
+        self.judge(TurnRequested(turn, self.at, "m", 10, 0.0, 1, 1, tools_withheld=withheld))
+        calls = tuple(replace(c, seq=self._next()) for c in batch)
+        if self.panel.stopped is None:
+            self.judge(reply(turn, calls, self.at))
+        for each in calls:
+            if self.panel.stopped is None:
+                self._call(turn, each)
+
+    def grant(self, calls: int) -> None:
+        """request_budget was granted."""
+        self.judge(
+            BudgetDecided(
+                self._next(), self.at, 0, calls, "", granted=True, granted_calls=calls, decided_by="pm", reason=""
+            )
+        )
+
+    def _next(self) -> int:
+        self.seq += 1
+        self.at += timedelta(seconds=1)
+        return self.seq
+
+    def _call(self, turn: int, each: RequestedCall) -> None:
+        earlier = None if each.control or each.defect else self.panel.earlier(each)
+        verdicts = self.judge(ToolRequested(each.seq, self.at, turn, each, earlier))
+        status: CallStatus = "duplicate" if earlier is not None else "ok"
+        if any(isinstance(v, Refuse | Stop) for v in verdicts):
+            status = "refused"
+        elif each.defect:
+            status = "error"
+        self._finish(each, status, Result() if status == "refused" else self.answer(each))
+
+    def _finish(self, each: RequestedCall, status: CallStatus, result: Result) -> None:
+        failed = bool(result.error) and status == "ok"
+        kind = "malformed" if each.defect else "infrastructure" if result.infrastructure else "tool"
+        self.statuses.append("error" if failed else status)
+        self.judge(
+            ToolFinished(
+                seq=each.seq,
+                at=self.at,
+                call=each,
+                status=self.statuses[-1],
+                result=result.error or result.text,
+                outcome_hash=result.error or result.text,
+                duration_ms=1.0,
+                error_kind=kind if self.statuses[-1] == "error" else "none",
+                error_hash=result.error,
+                tree_after=result.tree if each.mutating else None,
+                writes=result.writes,
+            )
+        )
+
+    @property
+    def executed(self) -> int:
+        """Calls whose tool ran, as a bystander counts them."""
+        finished = [e for e in self.events if isinstance(e, ToolFinished)]
+        return sum(e.status in ("ok", "error") and not e.call.control and e.error_kind != "malformed" for e in finished)
+
+    @property
+    def warnings(self) -> list[Warn]:
+        """The warnings, in order."""
+        return [v for v in self.verdicts if isinstance(v, Warn)]
+
+    def warned(self, guard: str) -> list[float]:
+        """What one guard had observed at each of its warnings."""
+        return [w.observed for w in self.warnings if w.guard == guard]
+
+    @property
+    def code(self) -> str | None:
+        """The stop's code."""
+        return self.panel.stopped.code if self.panel.stopped else None
+
+
+def reply(turn: int, calls: tuple[RequestedCall, ...], at: datetime = START, *, tokens: int = 0) -> ReplyReceived:
+    """A reply that asks for the calls."""
+    return ReplyReceived(
+        turn, at, "", calls, prompt_tokens=tokens, cached_tokens=0, completion_tokens=0, cost_usd=0.0, latency_ms=0.0,
+        wait_ms=0.0, retries=0, finish_reason="stop", model="m",
+    )  # fmt: skip
+
+
+def choke(
+    budget: int = 1000,
+    answer: Answer | None = None,
+    *,
+    allowed: tuple[str, ...] = ("**",),
+    limits: GuardLimits = LIMITS,
+) -> Choke:
+    """A choke point with a worker's Panel."""
+    panel = Panel.begin(limits, budget, allowed)
+    return Choke(panel, answer) if answer else Choke(panel)
