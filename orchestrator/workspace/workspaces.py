@@ -58,6 +58,10 @@ class ShadowWorkspaces(ports.Workspaces):
         """One anchored commit on `head` with what changed from `base` to `tree`, or the conflicts."""
         return self.shadow.merge(head=head, base=base, tree=tree, message=message, trailers=trailers)
 
+    def files_of(self, commit: str) -> tuple[str, ...]:
+        """The paths of a commit's files."""
+        return self.shadow.git("ls-tree", "-r", "-z", "--name-only", self.resolve(commit)).fields()
+
     def tree_of(self, commit: str) -> str:
         """A commit's tree id."""
         return self.shadow.tree_of(commit)

@@ -1,0 +1,189 @@
+"""Snapshots: both ways give one tree, and none is lost."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from orchestrator.domain.errors import ToolError
+from orchestrator.workspace.workspaces import ShadowWorkspaces
+from orchestrator.workspace.worktree import Worktree
+from tests.workspace.repositories import git
+
+NAMES = st.sampled_from(["a", "b", "é file", "d/a", "d/b", "d/e/f", "x.log", "cache/x", "new\nline", "app/main.py"])
+CONTENTS = st.sampled_from([b"", b"one\n", b"two\r\n", b"\0\xff", b"  one\n"])
+EDIT = st.one_of(
+    st.tuples(st.just("write"), NAMES, CONTENTS),
+    st.tuples(st.just("delete"), NAMES, st.just(b"")),
+    st.tuples(st.just("executable"), NAMES, st.just(b"")),
+    st.tuples(st.just("link"), NAMES, st.just(b"")),
+)
+
+
+def apply(workspace: Worktree, kind: str, name: str, content: bytes) -> None:
+    """One edit as a file tool or a command would make it; what is impossible is left out."""
+    path = workspace.place.tree / name
+    try:
+        if kind == "write":
+            workspace.write(name, content)
+        elif kind == "delete":
+            workspace.delete(name)
+        elif kind == "executable":
+            path.chmod(0o755)
+        elif not path.exists() and path.parent.is_dir():
+            path.symlink_to("target")
+    except (ToolError, OSError):
+        return
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(EDIT, max_size=8))
+def test_both_ways_give_the_same_tree(workspaces: ShadowWorkspaces, edits: list[tuple[str, str, bytes]]) -> None:
+    """A snapshot of the touched paths equals one that looks everywhere, whatever was edited."""
+    head = workspaces.resolve("HEAD")
+    workspace = workspaces.open("property", head, head=head)
+    touched: list[str] = []
+    for kind, name, content in edits:
+        apply(workspace, kind, name, content)
+        touched.append(name)
+        assert workspace.snapshot([name]) == workspace.snapshot(touched)
+    assert workspace.snapshot(touched) == workspace.snapshot()
+
+
+def test_snapshot_equals_gits_own_tree(workspace: Worktree, repository: Path) -> None:
+    """The same content committed by the user's git has the same tree id."""
+    for root in (workspace.place.tree, repository):
+        (root / "sub").mkdir()
+        (root / "sub" / "crlf.txt").write_bytes(b"a\r\nb\n")
+        (root / "run").write_text("#!/bin/sh\n")
+        (root / "run").chmod(0o755)
+        (root / "link").symlink_to("app/main.py")
+    git(repository, "add", "-A")
+    assert workspace.snapshot() == git(repository, "write-tree")
+
+
+def test_content_is_kept_byte_for_byte(workspace: Worktree) -> None:
+    """A .gitattributes that converts line ends, keywords or encodings, or names a filter, changes nothing."""
+    workspace.write(".gitattributes", b"* text eol=crlf ident filter=evil working-tree-encoding=UTF-16\n")
+    workspace.write("f.txt", b"$Id$\r\nx\n")
+    touched = workspace.snapshot([".gitattributes", "f.txt"])
+    assert workspace.snapshot() == touched
+
+
+def test_ignored_files_stay_out_unless_a_tool_wrote_them(workspace: Worktree) -> None:
+    """What commands leave in ignored places is not in the snapshot; an ignored file that a file tool wrote is (R4.10)."""
+    start = workspace.snapshot()
+    (workspace.place.tree / "cache").mkdir()
+    (workspace.place.tree / "cache" / "left").write_text("by a command")
+    assert workspace.snapshot() == start
+    workspace.write("cache/written", b"by a tool")
+    after = workspace.snapshot()
+    assert [change.path for change in workspace.changes(start, after)] == ["cache/written"]
+    assert workspace.snapshot(["cache/written"]) == after
+
+
+def test_users_own_ignore_rules_apply(workspaces: ShadowWorkspaces, repository: Path) -> None:
+    """What info/exclude of the user's repository ignores is ignored in a worktree too."""
+    from orchestrator.settings import Settings
+    from orchestrator.workspace.workspaces import open_workspaces
+
+    (repository / ".git" / "info" / "exclude").write_text("private/\n")
+    again = open_workspaces(workspaces.shadow.repository, workspaces.shadow.home, Settings())
+    head = again.resolve("HEAD")
+    workspace = again.open("a", head, head=head)
+    (workspace.place.tree / "private").mkdir()
+    (workspace.place.tree / "private" / "x").write_text("x")
+    assert workspace.snapshot() == again.tree_of(head)
+
+
+@pytest.mark.parametrize("name", [".git", ".GIT", ".Git ", "git~1"])
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_nested_git_is_found_before_the_snapshot(workspace: Worktree, name: str, kind: str) -> None:
+    """A nested .git of any spelling is an error that names it; removed, the snapshot works again."""
+    (workspace.place.tree / "sub" / "x").mkdir(parents=True)
+    nested = workspace.place.tree / "sub" / "x" / name
+    nested.mkdir() if kind == "folder" else nested.write_text("gitdir: /elsewhere")
+    with pytest.raises(ToolError, match=f"sub/x/{name}"):
+        workspace.snapshot()
+    nested.rmdir() if kind == "folder" else nested.unlink()
+    workspace.snapshot()
+
+
+def test_nested_git_in_an_ignored_folder_may_stand(workspace: Worktree) -> None:
+    """A package cache with clones in it, in a folder that git ignores, hides nothing."""
+    (workspace.place.tree / "cache" / "clone" / ".git").mkdir(parents=True)
+    assert workspace.snapshot() == workspace.snapshot([])
+
+
+def test_tracked_files_do_not_hide_behind_a_nested_git(workspace: Worktree) -> None:
+    """A .git beside tracked files is found although a new rule ignores their folder."""
+    (workspace.place.tree / "app" / ".git").mkdir()
+    (workspace.place.tree / ".gitignore").write_text("app/\n")
+    with pytest.raises(ToolError, match=r"app/\.git"):
+        workspace.snapshot()
+
+
+def test_rules_file_that_would_hang_git_is_refused(workspace: Worktree) -> None:
+    """A FIFO named .gitignore is named, not waited for."""
+    os.mkfifo(workspace.place.tree / "app" / ".gitignore")
+    with pytest.raises(ToolError, match=r"app/\.gitignore"):
+        workspace.snapshot()
+
+
+def test_unreadable_files_are_made_readable(workspace: Worktree) -> None:
+    """A worker's chmod 000 neither hides a change nor ends the attempt."""
+    secret = workspace.place.tree / "closed" / "file"
+    secret.parent.mkdir()
+    secret.write_text("x")
+    secret.chmod(0)
+    secret.parent.chmod(0)
+    changed = workspace.changes(workspace.snapshot([]), workspace.snapshot())
+    assert [change.path for change in changed] == ["closed/file"]
+
+
+def test_every_snapshot_survives_gc(workspaces: ShadowWorkspaces, workspace: Worktree) -> None:
+    """git gc --prune=now in the Shadow loses none of an attempt's snapshots, also after the worktree is gone."""
+    trees = []
+    for number in range(5):
+        workspace.write("counter", str(number).encode())
+        trees.append(workspace.snapshot(["counter"] if number % 2 else None))
+    workspace.close()
+    workspaces.shadow.git("gc", "--quiet", "--prune=now")
+    for number, tree in enumerate(trees):
+        assert workspaces.shadow.git("cat-file", "blob", f"{tree}:counter").text == str(number)
+
+
+def test_reopened_attempt_keeps_its_earlier_snapshots(workspaces: ShadowWorkspaces, workspace: Worktree) -> None:
+    """Opening the same attempt again goes on with its chain and starts from the given content."""
+    workspace.write("kept", b"1")
+    tree = workspace.snapshot(["kept"])
+    again = workspaces.open("attempt1", tree, head=workspaces.resolve("HEAD"))
+    assert again.read("kept") == b"1"
+    assert again.snapshot() == tree
+    again.delete("kept")
+    again.snapshot(["kept"])
+    workspaces.shadow.git("gc", "--quiet", "--prune=now")
+    assert workspaces.shadow.git("cat-file", "-t", tree).text == "tree"
+
+
+def test_emptied_workspace_is_the_empty_tree(workspace: Worktree) -> None:
+    """Deleting every file is a snapshot as any other."""
+    names = workspace.files()
+    for name in names:
+        workspace.delete(name)
+    assert workspace.snapshot(names) == workspace.snapshot() == "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+
+def test_git_status_inside_shows_what_changed_since_head(workspaces: ShadowWorkspaces) -> None:
+    """HEAD is the given commit although the content is another tree's."""
+    head = workspaces.resolve("HEAD")
+    first = workspaces.open("one", head, head=head)
+    first.write("new", b"")
+    first.write("README.md", b"other\n")
+    second = workspaces.open("two", first.snapshot(), head=head)
+    said = second.run("git status --short").output
+    assert set(said.splitlines()) == {" M README.md", "?? new"}
