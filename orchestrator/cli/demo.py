@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 NOT_AS_TOLD = 1
 FOLDER = "orchestrate-demo"
+PRICE = '{"input": 0.25, "cached_input": 0.025, "output": 2.0}'  # invented, so that the demo has costs to show
 QUESTIONS = ("why-failed", "kpis")
 
 
@@ -54,7 +55,8 @@ def _environment(base_url: str) -> dict[str, str]:
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("ORCHESTRATE_", "OPENAI_", "GIT_"))
     }
-    return {**kept, "OPENAI_BASE_URL": base_url, "ORCHESTRATE_MODEL": "scripted"}
+    prices = {f"ORCHESTRATE_MODELS_{role}_PRICE": PRICE for role in ("PLANNER", "WORKER", "VERIFIER")}
+    return {**kept, **prices, "OPENAI_BASE_URL": base_url, "ORCHESTRATE_MODEL": "scripted"}
 
 
 def _tell(invocation: Invocation, folder: Path, environ: Mapping[str, str]) -> int:

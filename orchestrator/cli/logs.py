@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import subprocess
 import sys
 import tempfile
 import traceback
@@ -21,10 +20,14 @@ def log_path(home: Path) -> Path:
     return home / "logs" / "orchestrate.log"
 
 
+_homes: list[Path] = []  # of the applications opened by this process: a crash is logged at the last one
+
+
 def log_to(home: Path, level: str) -> None:
     """Send our own log lines to the log file (info and above, or all when debugging) and those from `level` on to
     stderr."""
     log_path(home).parent.mkdir(parents=True, exist_ok=True)
+    _homes.append(home)
     file = RotatingFileHandler(log_path(home), maxBytes=LOG_BYTES, backupCount=2, encoding="utf-8", delay=True)
     screen = logging.StreamHandler(sys.stderr)
     screen.setLevel(level.upper())
@@ -58,10 +61,5 @@ def record_crash(error: BaseException, arguments: list[str]) -> Path:
 
 
 def _crash_folders() -> list[Path]:
-    """Where a log may go: the home of the current folder, if it can be found without the wiring, else a new folder."""
-    home = os.environ.get("ORCHESTRATE_HOME")
-    if home:
-        return [Path(home), Path(tempfile.gettempdir()) / "orchestrate"]
-    found = subprocess.run(["git", "rev-parse", "--git-common-dir"], capture_output=True, text=True, check=False)
-    homes = [Path(found.stdout.strip()).resolve() / "orchestrate"] if found.returncode == 0 else []
-    return [*homes, Path(tempfile.mkdtemp(prefix="orchestrate-"))]
+    """Where a log may go: the home that is open, else a new folder."""
+    return [*_homes[-1:], Path(tempfile.mkdtemp(prefix="orchestrate-"))]

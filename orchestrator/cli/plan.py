@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation, say
-from orchestrator.cli.values import json_option
+from orchestrator.cli.values import json_option, read_bytes, read_file
 
 if TYPE_CHECKING:
     from orchestrator.wiring import App, PlanOutcome
@@ -35,7 +34,7 @@ def command(
     if (goal is None) == (file is None):
         raise click.UsageError("Give a GOAL, or --file PLAN.")
     text = _goal(goal) if goal is not None else None
-    content = _read(file) if file is not None else b""
+    content = read_bytes(file) if file is not None else b""
     with invocation.app() as app:
         outcome = _planned(app, text, content, file, store=not dry_run)
         for warning in outcome.warnings:
@@ -62,19 +61,12 @@ def _planned(app: App, text: str | None, content: bytes, file: Path | None, *, s
 
 def _goal(goal: str) -> str:
     if goal == "-":
-        goal = sys.stdin.read()
+        goal = read_file(Path("-"))
     elif goal.startswith("@"):
-        goal = _read(Path(goal[1:])).decode("utf-8", "replace")
+        goal = read_file(Path(goal[1:]))
     if not goal.strip():
         raise click.UsageError("The goal is empty. Say what is to be done.")
     return goal.strip()
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
-    except OSError as error:
-        raise click.UsageError(f"{path} cannot be read: {error.strerror}.") from None
 
 
 def _write(out: Path, outcome: PlanOutcome) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation
-from orchestrator.cli.values import KeyValue
+from orchestrator.cli.values import KeyValue, read_file
 
 if TYPE_CHECKING:
     from orchestrator.domain.records import Table
@@ -39,7 +39,7 @@ def command(
         return show(_catalogue(), format_)
     if (cypher is None) == (name is None):
         raise click.UsageError("Give a Cypher statement, - for stdin, --name SAVED or --list.")
-    text = sys.stdin.read() if cypher == "-" else cypher
+    text = read_file(Path("-")) if cypher == "-" else cypher
     if name is None and not (text or "").strip():
         raise click.UsageError("The Cypher statement is empty.")
     table = _answer(invocation, text, name, dict(params), write=write)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -40,3 +42,19 @@ class Duration(click.ParamType[float]):
             return parse_duration(str(value))
         except UserError as error:
             self.fail(str(error), param, ctx)
+
+
+def read_bytes(path: Path) -> bytes:
+    """A file's bytes; `-` is stdin. A file that cannot be read is wrong usage."""
+    try:
+        return sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def read_file(path: Path) -> str:
+    """A file's text; `-` is stdin."""
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise click.UsageError(f"{path} is not UTF-8 text.") from None

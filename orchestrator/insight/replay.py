@@ -158,13 +158,14 @@ def replay_trace(trace: Trace, limits: ReplayLimits, *, repeat_last: int = 0) ->
 def replay_traces(traces: Iterable[Trace], limits: ReplayLimits, *, repeat_last: int = 0) -> dict[str, Any]:
     """All of them, in the shape of `calibrate --replay --traces --json`."""
     replays = ((trace, replay_trace(trace, limits, repeat_last=repeat_last)) for trace in traces)
-    return {"traces": [_shape(trace, replay) for trace, replay in replays]}
+    return {"traces": [shape(trace.id, replay) for trace, replay in replays]}
 
 
-def _shape(trace: Trace, replay: Replay) -> dict[str, Any]:
+def shape(id_: str, replay: Replay) -> dict[str, Any]:
+    """One replay as `calibrate --replay --json` prints it; `id_` is the trace's or the attempt's."""
     warnings = [_entry(fired) for fired in replay.fired if fired.verdict == "warn"]
     stop = _entry(replay.stop) if replay.stop else None
-    return {"id": trace.id, "calls": replay.calls, "stop": stop, "warnings": warnings}
+    return {"id": id_, "calls": replay.calls, "stop": stop, "warnings": warnings}
 
 
 def _entry(fired: Fired) -> dict[str, Any]:
