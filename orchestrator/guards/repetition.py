@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
-from orchestrator.domain.events import Event, ToolFinished
+from orchestrator.domain.events import Event, ReplyReceived, ToolFinished
 from orchestrator.domain.verdict import ALLOW, Evidence, Verdict, Warn
 from orchestrator.guards.cycle import Cycle
 from orchestrator.guards.guard import stop
@@ -19,10 +19,13 @@ _CAUSES = 16
 @dataclass(frozen=True, slots=True)
 class Repetition:
     """A changed outcome or tree makes another triple, so polling and re-running tests after an edit never trip.
-    `told` are the last causes that the worker was warned about."""
+    `told` are the last causes that the worker was warned about; `replies` are the replies that the last calls came
+    with: a cycle whose every round is one reply is a stall, which has its own rule."""
 
     limits: GuardLimits
     triples: Cycle
+    replies: tuple[int, ...] = ()
+    reply: int = 0
     tree: str = ""
     told: tuple[Hashable, ...] = field(default=())
 
@@ -33,26 +36,35 @@ class Repetition:
 
     def observe(self, event: Event) -> tuple[Repetition, Verdict]:
         """Add a finished call; infrastructure errors never count."""
+        if isinstance(event, ReplyReceived):
+            return replace(self, reply=self.reply + 1), ALLOW
         if not isinstance(event, ToolFinished) or event.error_kind == "infrastructure":
             return self, ALLOW
         tree = event.tree_after or self.tree
         triples = self.triples.add((event.call.signature, event.outcome_hash, tree, event.call.tool))
-        return replace(self, triples=triples, tree=tree)._judge(event)
+        replies = (*self.replies, self.reply)[-self.limits.cycle_longest - 1 :]
+        return replace(self, triples=triples, replies=replies, tree=tree)._judge(event)
 
     def _judge(self, event: ToolFinished) -> tuple[Repetition, Verdict]:
         count, limits = self.triples.in_a_row, self.limits
         if count >= limits.repetition_stop:
             return self, stop(NAME, CODE, count, limits.repetition_stop, {"tool": event.call.tool})
-        period = self.triples.completed(limits.cycle_rounds)
+        period = self._completed(limits.cycle_rounds)
         if period is not None:
             return self, stop(NAME, CODE, limits.cycle_rounds, limits.cycle_rounds, self._cycle(period))
         if count >= limits.repetition_warn:
             return self._warn(count, limits.repetition_stop, {"tool": event.call.tool}, self.triples.recent[-1:])
-        nudged = self.triples.completed(limits.cycle_rounds - 1) if limits.cycle_rounds > 2 else None
+        nudged = self._completed(limits.cycle_rounds - 1) if limits.cycle_rounds > 2 else None
         if nudged is not None:
             cause = frozenset(self.triples.recent[-nudged:])
             return self._warn(limits.cycle_rounds - 1, limits.cycle_rounds, self._cycle(nudged), cause)
         return self, ALLOW
+
+    def _completed(self, rounds: int) -> int | None:
+        period = self.triples.completed(rounds)
+        if period is None or self.replies[-1] - self.replies[-1 - period] != 1:
+            return period
+        return None  # each round is one reply
 
     def _cycle(self, period: int) -> Evidence:
         return {"period": period, "tools": [str(triple[-1]) for triple in self._last(period)]}

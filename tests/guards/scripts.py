@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from orchestrator.domain.events import (
     BudgetDecided,
     CallStatus,
+    ErrorKind,
     Event,
     FileWrite,
     ReplyReceived,
@@ -121,7 +122,7 @@ class Choke:
 
     def _finish(self, each: RequestedCall, status: CallStatus, result: Result) -> None:
         failed = bool(result.error) and status == "ok"
-        kind = "malformed" if each.defect else "infrastructure" if result.infrastructure else "tool"
+        kind: ErrorKind = "malformed" if each.defect else "infrastructure" if result.infrastructure else "tool"
         self.statuses.append("error" if failed else status)
         self.judge(
             ToolFinished(

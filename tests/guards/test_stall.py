@@ -1,0 +1,141 @@
+"""Stall and forced finish (R1.7, R1.8), no action, malformed replies (R1.11), and the window."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from orchestrator.domain.events import Compacted, TurnRequested
+from orchestrator.guards.limits import GuardLimits
+from orchestrator.guards.panel import Panel
+from tests.guards.scripts import LIMITS, START, Choke, Result, call, choke, reply
+
+BATCH = [call("pct", 13), call("pct", 88)]
+
+
+def test_three_identical_batches_stall_and_the_fourth_withholds_the_tools() -> None:
+    """R1.7: stall 1 at the third identical batch, stall 2 at the fourth, which takes the tools away for one turn."""
+    run = choke().run([BATCH] * 3)
+    assert (run.warned("stall"), run.panel.withholds_tools) == ([3], False)
+    run.turn(BATCH)
+    assert (run.warned("stall"), run.panel.withholds_tools) == ([3, 4], True)
+    assert run.panel.stall_count == 4
+
+
+def test_another_call_in_the_forced_turn_stops() -> None:
+    """R1.8: refusing to finish stops the attempt as stalled, whatever the call."""
+    run = choke().run([BATCH] * 4)
+    run.turn([call("read_file", "something else")])
+    assert run.code == "stalled"
+
+
+def test_finishing_in_the_forced_turn_is_heard() -> None:
+    """R1.8: finish_task and give_up are what is left in the forced turn."""
+    run = choke().run([BATCH] * 4)
+    run.turn([call("give_up")])
+    assert (run.code, run.statuses[-1]) == (None, "ok")
+
+
+def test_text_in_the_forced_turn_gives_the_tools_back_but_keeps_the_count() -> None:
+    """R1.8: the counter is not silently reset: the same batch once more stops."""
+    run = choke().run([BATCH] * 4)
+    run.turn([])
+    assert not run.panel.withholds_tools
+    run.turn(BATCH)
+    assert run.code == "stalled"
+
+
+def test_order_and_repeats_within_a_batch_say_nothing() -> None:
+    """R1.7: the batch is the set of its signatures."""
+    run = choke()
+    run.run([BATCH, BATCH[::-1], [*BATCH, BATCH[0]], BATCH])
+    assert run.warned("stall") == [3, 4]
+
+
+def test_different_values_are_no_stall() -> None:
+    """R1.7: pct(13), pct(88), pct(97) are three calls."""
+    run = choke().run([[call("pct", n)] for n in (13, 88, 97, 13, 88, 97)])
+    assert run.warned("stall") == []
+
+
+def test_polling_is_no_stall_while_its_results_differ() -> None:
+    """R1.7: the same batch with other results each time is polling."""
+    numbers = count()
+    run = choke(answer=lambda _: Result(f"{next(numbers)} %")).run([[call("run_command", "status")]] * 30)
+    assert (run.warned("stall"), run.code) == ([], None)
+
+
+def test_polling_that_stands_still_stalls_from_there() -> None:
+    """R1.7: once the results stop changing the count begins."""
+    results = iter(["1 %", "2 %", *["3 %"] * 20])
+    run = choke(answer=lambda _: Result(next(results))).run([[call("run_command", "status")]] * 20)
+    assert run.panel.stopped is not None
+
+
+def test_cycles_of_large_batches_stop_within_three_rounds() -> None:
+    """R1.7: alternating batches of five calls are a cycle of period 2, though of ten calls."""
+    batches = [[call("run_command", f"{b}{n}") for n in range(5)] for b in "ab"]
+    run = choke().run(batches * 10)
+    assert run.code == "stalled"
+    assert run.executed <= 3 * 10
+
+
+def test_three_replies_without_a_call_stop() -> None:
+    """No action: one warning before, then the stop."""
+    run = choke().run([[]] * 9)
+    assert (run.warned("no_action"), run.code) == ([2], "no_action")
+
+
+def test_a_call_ends_a_row_of_talk() -> None:
+    """No action: in a row means in a row."""
+    assert choke().run([[], [], [call("read_file", 1)], [], [], [call("read_file", 2)]]).code is None
+
+
+def test_three_replies_of_malformed_calls_stop() -> None:
+    """R1.11: malformed arguments get an error result and the loop goes on, three replies in a row stop."""
+    run = choke().run([[call("read_file", n, defect="not JSON")] for n in range(9)])
+    assert (run.statuses, run.code) == (["error", "error"], "malformed_calls")
+
+
+def test_talking_between_malformed_replies_is_no_way_around() -> None:
+    """R1.11: a reply without a call does not end the row of malformed ones."""
+    run = choke().run([[call("x", n, defect="unknown tool")] if n % 2 else [] for n in range(9)])
+    assert run.code == "malformed_calls"
+
+
+def test_one_valid_call_ends_a_row_of_malformed_replies() -> None:
+    """R1.11: a reply that holds a call that can be executed is not malformed."""
+    batches = [[call("read_file", n, defect="no" if n % 3 else None)] for n in range(12)]
+    assert choke().run(batches).code is None
+
+
+def test_three_compactions_without_headroom_stop() -> None:
+    """Window: each compaction that leaves the window no smaller counts; one that helps resets."""
+    assert _compact([900, 950, 960]).code == "context_exhausted"
+    assert _compact([900, 400, 900, 950]).code is None
+
+
+def _compact(windows: list[int]) -> Choke:
+    run = choke()
+    turn = TurnRequested(1, START, "m", 1, 0.0, 1, window_tokens=900)
+    run.judge(turn)
+    before = 900
+    for after in windows:
+        run.judge(Compacted(START, after))
+        run.judge(TurnRequested(1, START, "m", 1, 0.0, 1, window_tokens=max(before, after)))
+    return run
+
+
+def test_a_recorded_turn_whose_tools_were_there_is_no_refusal() -> None:
+    """Replay: a call counts as a refusal only where the recorded turn had its tools withheld."""
+    panel = Panel.begin(LIMITS, 100, ())
+    for turn, argument in enumerate([*[7] * 4, 8]):
+        asked = call("read_file", argument)
+        panel, _ = panel.observe(TurnRequested(turn, START, "m", 1, 0.0, 1, 1, tools_withheld=False))
+        panel, _ = panel.observe(reply(turn, (asked,)))
+    assert panel.stopped is None
+
+
+def test_limits_move_the_thresholds() -> None:
+    """R1.15: the numbers are settings."""
+    run = choke(limits=GuardLimits(stall_batches=2)).run([BATCH] * 2)
+    assert run.warned("stall") == [2]
