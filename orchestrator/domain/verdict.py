@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 Scalar = str | int | float | bool | None
-Evidence = Mapping[str, "Scalar | list[Scalar]"]
+Evidence = Mapping[str, Scalar | list[Scalar]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,6 +163,7 @@ class Scheduler:
         conclusion = outcome.conclusion
         if conclusion is None or conclusion.task_status not in TASK_ENDED:
             return
+        spend = self._parts.reader.spend(run_id=self._run.id, task_id=claim.task.id)
         self._parts.listener(
             TaskEnded(
                 self._parts.clock.now(),
@@ -170,6 +171,8 @@ class Scheduler:
                 conclusion.task_status,
                 conclusion.task_stop_reason or "",
                 claim.number,
+                spend.prompt_tokens + spend.completion_tokens,
+                spend.usd,
             )
         )
 

@@ -27,12 +27,16 @@ def worker(task: str, *replies: dict[str, Any], attempt: int | None = None, then
     return {"when": when, "replies": list(replies), "then": then}
 
 
-def review(passed: bool = True, score: int = 95, task: str | None = None, **more: Any) -> Conversation:
-    """What QC answers (to every task, or to one)."""
+def review(
+    passed: bool = True, score: int = 95, task: str | None = None, attempt: int | None = None, **more: Any
+) -> Conversation:
+    """What QC answers (to every task, or to one, or to one attempt)."""
     answer = {"passed": passed, "score": score, "feedback": "Looks right.", "criteria": [], "findings": [], **more}
     when: dict[str, Any] = {"role": "verifier"}
     if task is not None:
         when["task"] = task
+    if attempt is not None:
+        when["attempt"] = attempt
     return {"when": when, "replies": [call("submit_review", **answer)]}
 
 

@@ -19,23 +19,19 @@ def test_a_plan_is_executed_reviewed_and_delivered_as_a_branch(story: Story, mod
             worker("notes", call("write_file", path="NOTES.md", file_text="Notes\n"), finish(), attempt=1),
             worker("notes", call("write_file", path="NOTES.md", file_text="# Notes\n"), finish(), attempt=2),
             worker("tests", call("write_file", path="test_sub.py", file_text=TEST_SUB), finish()),
-            {
-                "when": {"role": "verifier", "task": "notes"},
-                "replies": [
-                    call("submit_review", passed=False, score=40, feedback="No heading.", criteria=[],
-                         findings=[{"code": "heading", "severity": "error", "message": "The heading is missing.",
-                                    "locus": "NOTES.md", "required_fix": "Add a heading."}]),
-                    call("submit_review", passed=True, score=90, feedback="Good.", criteria=[], findings=[]),
-                ],
-            },
+            review(False, 40, "notes", 1, feedback="No heading.", findings=[HEADING]),
             review(),
         )
-    )  # fmt: skip
+    )
     story.plan(
-        plan_of(task("subtract"), task("notes", writes=["NOTES.md"]), task("tests", writes=["test_sub.py"], after=["subtract"]))
+        plan_of(
+            task("subtract"),
+            task("notes", writes=["NOTES.md"]),
+            task("tests", writes=["test_sub.py"], after=["subtract"]),
+        )
     )
 
-    done = story.run("execute", "--parallel", "2", "--json")
+    done = story.run("execute", "--json")
 
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
@@ -85,8 +81,8 @@ def test_work_outside_the_allowed_paths_is_refused_and_shell_writes_are_found(st
     """A file tool may not write elsewhere, and what a command writes elsewhere rejects the attempt (R4.10)."""
     model(
         script(
-            worker("subtract", call("write_file", path="setup.cfg", file_text="x"), WRITE,
-                   call("run_command", command="echo hello > other.txt; echo x >> test_calc.py"), finish(), attempt=1),
+            worker("subtract", call("write_file", path="sub/setup.cfg", file_text="x"), WRITE,
+                   call("run_command", command="echo hello > other.txt; echo \"# x\" >> test_calc.py"), finish(), attempt=1),
             worker("subtract", call("run_command", command="rm other.txt; git checkout test_calc.py || true"),
                    call("write_file", path="test_calc.py", file_text="x"),
                    call("run_command", command="git show HEAD:test_calc.py > test_calc.py"), finish()),
@@ -104,6 +100,13 @@ def test_work_outside_the_allowed_paths_is_refused_and_shell_writes_are_found(st
     assert {(row["code"], row["locus"]) for row in findings} == {("out_of_scope", "test_calc.py")}
 
 
+HEADING = {
+    "code": "heading",
+    "severity": "error",
+    "message": "The heading is missing.",
+    "locus": "NOTES.md",
+    "required_fix": "Add a heading.",
+}
 TEST_SUB = """import unittest
 
 from calc import subtract
