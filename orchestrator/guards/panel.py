@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from orchestrator.domain.events import Event, Finished, GuardFired, RequestedCall, ToolFinished, ToolRequested
+from orchestrator.domain.events import (
+    Event,
+    Finished,
+    GuardFired,
+    ReplyReceived,
+    RequestedCall,
+    ToolFinished,
+    ToolRequested,
+)
 from orchestrator.domain.verdict import ALLOW, Allow, Stop, Verdict, strictness
 from orchestrator.guards.budget import Budget
 from orchestrator.guards.checkpoint import Checkpoint
@@ -31,12 +39,13 @@ Role = Literal["worker", "verifier", "planner"]
 @dataclass(frozen=True, slots=True)
 class Panel:
     """A frozen value: the same events folded from the same beginning give the same Panel, live or rebuilt from the
-    graph. `served` are calls that an identical one of the same reply answers: they count for no guard."""
+    graph. `repeats` are the calls of the newest reply that are identical to an earlier one of it: answered by that one
+    they count for no guard."""
 
     limits: GuardLimits
     guards: tuple[Guard, ...]
     duplicates: Duplicates
-    served: tuple[int, ...] = ()
+    repeats: frozenset[int] = frozenset()
     stopped: Stop | None = None
 
     @classmethod
@@ -116,11 +125,15 @@ class Panel:
             return self, (self.stopped,)
         if isinstance(event, GuardFired | Finished):
             return self, ()
-        if isinstance(event, ToolRequested) and _served_within(event):
-            return replace(self, served=(*self.served, event.seq)), ()
-        if isinstance(event, ToolFinished) and event.seq in self.served:
-            return replace(self, served=tuple(seq for seq in self.served if seq != event.seq)), ()
+        if self._repeated(event):
+            return self, ()
         return self._fold(event)
+
+    def _repeated(self, event: Event) -> bool:
+        """Whether the event is about a call that an identical one of the same reply answers."""
+        if isinstance(event, ToolRequested):
+            return event.duplicate_of is not None and event.seq in self.repeats
+        return isinstance(event, ToolFinished) and event.status == "duplicate" and event.seq in self.repeats
 
     def _fold(self, event: Event) -> tuple[Panel, tuple[Verdict, ...]]:
         try:
@@ -133,7 +146,8 @@ class Panel:
             spoken.append(refused)
         spoken.sort(key=strictness, reverse=True)
         stopped = spoken[0] if spoken and isinstance(spoken[0], Stop) else None
-        after = Panel(self.limits, tuple(guard for guard, _ in pairs), duplicates, self.served, stopped)
+        repeats = _repeats(event) if isinstance(event, ReplyReceived) else self.repeats
+        after = Panel(self.limits, tuple(guard for guard, _ in pairs), duplicates, repeats, stopped)
         return after, tuple(spoken)
 
     def _failed(self, error: Exception) -> tuple[Panel, tuple[Verdict, ...]]:
@@ -141,9 +155,9 @@ class Panel:
         return replace(self, stopped=failed), (failed,)
 
 
-def _served_within(event: ToolRequested) -> bool:
-    """Whether a call of the same reply answers this one: a turn's calls have greater numbers than the turn."""
-    return event.duplicate_of is not None and event.duplicate_of > event.turn_seq
+def _repeats(reply: ReplyReceived) -> frozenset[int]:
+    first: dict[str, int] = {}
+    return frozenset(c.seq for c in reply.calls if first.setdefault(c.signature, c.seq) != c.seq)
 
 
 def replay(panel: Panel, events: Sequence[Event]) -> Panel:
