@@ -62,10 +62,9 @@ def _catalogue() -> Table:
     from orchestrator.insight.saved import saved_queries
 
     rows = [
-        (q.name, q.title, ", ".join(p.name for p in q.parameters if p.name != "repository"), q.description)
-        for q in saved_queries().values()
+        (q.name, q.title, [p.name for p in q.parameters if p.name != "repository"]) for q in saved_queries().values()
     ]
-    return Table(("name", "title", "parameters", "description"), rows)
+    return Table(("name", "title", "parameters"), rows)
 
 
 def show(table: Table, format_: str) -> None:

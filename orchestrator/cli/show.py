@@ -83,4 +83,4 @@ def _print_diff(app: App, label: str, id_: str) -> None:
 
     before, after = trees_of(app.graph, label, id_)
     text = diff(app.workspaces.shadow.git, before, after)
-    console().print(diff_view(text) if text else "No change.", end="")
+    console().print(diff_view(text) if text else "No change.")

@@ -47,10 +47,10 @@ ANSWERS: dict[str, list[list[Any]]] = {
         ["delta", None, None, None, 20, 0, 1, None, "running", "<p>"],
     ],
     "files-written": [["a.py", 2, 1, 1, ["beta"], 3, 1]],
-    "kpis": [[4, 3, 1, 1, 1, 0.5, 9.0, 101, 1.33, 1, 254, 0.03]],
+    "kpis": [[4, 3, 1, 1, 1, 0.5, 9.0, 101, 1.33, 1]],
     "most-expensive": [
-        ["alpha", "A", "completed", 2, 9, 251, 0.03, 200.0, "<p>"],
-        ["beta", "B", "failed", 1, 101, 3, None, 10.0, "<p>"],
+        ["alpha", "A", "completed", 2, 9, 261, 0.035, 200.0, "<p>"],
+        ["beta", "B", "failed", 1, 101, 9, None, 10.0, "<p>"],
         ["delta", "D", "running", 1, 0, 0, None, 0.0, "<p>"],
     ],
     "qc-scores": [["m", "q", 2, 1, 0.5, 72.5, 72.5, 50]],

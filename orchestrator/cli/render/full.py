@@ -57,6 +57,7 @@ def _facts(facts: dict[str, str]) -> list[Text]:
 def diff_view(diff: str) -> Text:
     """A unified diff in its colours."""
     text = Text()
-    for line in diff.splitlines(keepends=True):
-        text.append(clean(line), _DIFF_STYLE.get(line[:1], ""))
+    for line in diff.rstrip("\n").split("\n"):
+        text.append(clean(line) + "\n", _DIFF_STYLE.get(line[:1], ""))
+    text.rstrip()
     return text

@@ -21,6 +21,6 @@ def replays_view(replays: Sequence[Mapping[str, Any]]) -> RenderableType:
         at = str(stop["atToolCall"]) if stop else ""
         saved = str(max(replay["calls"] - stop["atToolCall"], 0)) if stop else ""
         warnings = ", ".join(f"{w['guard']} at {w['atToolCall']}" for w in replay["warnings"])
-        shown.add_row(Text(one_line(replay["id"], 40)), str(replay["calls"]), by, at, saved, Text(one_line(warnings)))
+        shown.add_row(Text(one_line(replay["id"], 80)), str(replay["calls"]), by, at, saved, Text(one_line(warnings)))
     stopped = sum(1 for replay in replays if replay["stop"])
     return Group(shown, Text(f"\n{stopped} of {len(replays)} would have been stopped."))

@@ -10,6 +10,7 @@ from rich.text import Text
 from orchestrator.cli.render.screen import status_text
 from orchestrator.cli.render.text import clean, duration, money, one_line, tokens
 from orchestrator.domain.records import Check
+from orchestrator.domain.stops import ATTEMPT_STOPS, reason
 from orchestrator.insight.story import Held, Story, StoryCall, StoryNote, StoryTurn
 
 TAIL_LINES = 12
@@ -125,9 +126,18 @@ def _ending(story: Story) -> Text:
     text = Text.assemble("\n", ("ended: ", "bold"), f"{attempt.stop_reason or 'not yet'}")
     if attempt.stop_detail:
         text.append(f". {clean(attempt.stop_detail)}")
-    for action in story.diagnosis.get("actions") or []:
+    for action in _actions(story):
         text.append(f"\nnext: {clean(action)}")
     return text.append(f"\ndiff: orchestrate show {attempt.id} --diff")
+
+
+def _actions(story: Story) -> list[str]:
+    """What can be done next: as diagnosed, else as the taxonomy of ends has it, unless the detail says so already."""
+    diagnosed = list(story.diagnosis.get("actions") or [])
+    code = story.attempt.stop_reason
+    known = [reason(code).next_step] if code in ATTEMPT_STOPS else []
+    said = story.attempt.stop_detail or ""
+    return [action for action in diagnosed or known if action not in said]
 
 
 def failure_text(story: Story, *, folder: str = "") -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rich.console import Group, RenderableType
+from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -13,15 +15,38 @@ from orchestrator.cli.render.screen import console, grid, status_text
 from orchestrator.cli.render.text import cell, count, duration, money, one_line, tokens
 from orchestrator.domain.records import Table, TaskState
 
+WIDEST = 160  # characters of a table where there is no terminal to measure
+
 
 def print_table(table: Table) -> None:
-    """A query's answer, numbers to the right; says so when there are no rows."""
+    """A query's answer, numbers to the right; row by row where it is too wide; says so when there are no rows."""
     rows = [[plain(value) for value in row] for row in table.rows]
-    numeric = tuple(c for i, c in enumerate(table.columns) if rows and all(_is_number(row[i]) for row in rows))
-    shown = grid(*table.columns, right=numeric)
+    if not rows:
+        return console().print("No rows.")
+    shown = _grid(table.columns, rows)
+    screen = console()
+    room = screen.width if screen.is_terminal else WIDEST
+    wide = Measurement.get(screen, screen.options, shown).maximum > room
+    return screen.print(_records(table.columns, rows) if wide else shown)
+
+
+def _grid(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> RichTable:
+    numeric = tuple(column for i, column in enumerate(columns) if all(_is_number(row[i]) for row in rows))
+    shown = grid(*columns, right=numeric)
     for row in rows:
         shown.add_row(*(Text(cell(value)) for value in row))
-    console().print(shown if rows else "No rows.")
+    return shown
+
+
+def _records(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Group:
+    """Each row as its columns one under the other."""
+    parts: list[RenderableType] = []
+    for number, row in enumerate(rows, start=1):
+        record = RichTable.grid(padding=(0, 2))
+        for column, value in zip(columns, row, strict=True):
+            record.add_row(Text(column, style="dim"), Text(cell(value)))
+        parts += [Text(f"row {number}", style="bold"), record]
+    return Group(*parts)
 
 
 def _is_number(value: Any) -> bool:
@@ -32,7 +57,8 @@ def states_table(tasks: Sequence[TaskState]) -> RichTable:
     """What has become of each task."""
     shown = grid("task", "title", "status", "attempts", "calls", "QC", "time", "why", right=("attempts", "calls", "QC"))
     for state in tasks:
-        why = f"waits for {state.blocked_by}" if state.blocked_by else state.stop_reason
+        reason = "" if state.status == "completed" else state.stop_reason
+        why = f"waits for {state.blocked_by}" if state.blocked_by else reason
         shown.add_row(
             Text(state.task.key),
             Text(one_line(state.task.title, 50)),
