@@ -45,8 +45,8 @@ class Pair:
     @cached_property
     def line(self) -> str:
         """The digest's line: id to read it by, name, arguments, how it went, a short result."""
-        arguments = excerpt(self.asked.arguments, 100)
-        return f"- {self.asked.call_id}: {self.asked.tool} {arguments} -> {self.status}: {excerpt(self.result, 100)}"
+        arguments = excerpt(self.asked.arguments, 80)
+        return f"- {self.asked.call_id}: {self.asked.tool} {arguments} -> {self.status}: {excerpt(self.result, 80)}"
 
 
 @dataclass(frozen=True)

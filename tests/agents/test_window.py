@@ -362,9 +362,9 @@ def test_cut_never_exceeds_its_limit(text: str, limit: int, call_id: str) -> Non
 
 @given(st.text(max_size=5_000))
 def test_an_excerpt_is_one_short_line(text: str) -> None:
-    """A digest's excerpt has no line breaks and at most 100 characters."""
-    assert len(excerpt(text, 100)) <= 100
-    assert len(excerpt(text, 100).splitlines()) <= 1
+    """A digest's excerpt has no line breaks and at most 80 characters."""
+    assert len(excerpt(text, 80)) <= 100
+    assert len(excerpt(text, 80).splitlines()) <= 1
 
 
 def test_a_transcript_takes_one_result_per_call() -> None:
