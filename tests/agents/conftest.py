@@ -46,8 +46,8 @@ def repository(tmp_path: Path) -> Path:
 @pytest.fixture
 def workspace(repository: Path, tmp_path: Path) -> Iterator[Workspace]:
     """A worktree of its Shadow, commands in bubblewrap where the machine has it."""
-    level = "bubblewrap" if probe("bubblewrap").works else "none"
-    settings = Settings(sandbox=SandboxSettings(level=level))
+    sandbox = SandboxSettings(level="bubblewrap" if probe("bubblewrap").works else "none")
+    settings = Settings(sandbox=sandbox)
     opened = open_workspaces(discover(repository, dict(os.environ)), tmp_path / "home", settings)
     head = opened.resolve("HEAD")
     worktree = opened.open("attempt1", head, head=head)
