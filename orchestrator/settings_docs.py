@@ -45,7 +45,7 @@ _ROW = "| setting | type | default | environment | meaning |\n| --- | --- | --- 
 
 def render() -> str:
     """The whole document."""
-    return "\n".join([_HEAD, *_sections()]) + "\n"
+    return "\n".join([_HEAD, *_sections()]).rstrip() + "\n"
 
 
 def _sections() -> Iterator[str]:

@@ -21,7 +21,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from orchestrator.domain.errors import UserError
-from orchestrator.domain.plan_defects import nearest
+from orchestrator.domain.spelling import nearest
 from orchestrator.settings import Settings
 from orchestrator.settings_file import Keys, SettingsFile, read_settings_file
 from orchestrator.settings_secrets import is_secret_name, redactor, secrets_of, url_holds_password
@@ -39,7 +39,7 @@ NO_SETTINGS = frozenset({"ORCHESTRATE_HOME"})
 """Variables of that prefix which others read."""
 
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)")
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _PATTERNS = {
     "base_url": "must be a URL that begins with http:// or https://",

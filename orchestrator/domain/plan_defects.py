@@ -7,23 +7,22 @@ three others.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import networkx as nx
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from orchestrator.domain.commands import executable
 from orchestrator.domain.errors import PlanError
 from orchestrator.domain.plan import PlanFile, TaskFile, VerificationCriteria
+from orchestrator.domain.plan_links import command_problems, task_problems
+from orchestrator.domain.plan_source import Place, Problem, Source
+from orchestrator.domain.spelling import nearest
 
-Place = tuple[str | int, ...]
-"""Where in the document: ("tasks", 2, "verification", 0)."""
+__all__ = ["Defect", "Examined", "Place", "PlanFileError", "Problem", "Source", "examine", "nearest"]
 
-_SUGGESTIONS = 50
+
 _SHOWN = 40
 _FIELDS = {
     PlanFile: [*PlanFile.model_fields],
@@ -62,28 +61,6 @@ class PlanFileError(PlanError):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """What a parser found wrong: a key twice, an unreadable value."""
-
-    place: Place
-    line: int | None
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A parsed document: plain values, the line of every place, and what the parser itself has to report."""
-
-    document: Any
-    lines: Mapping[Place, int] = field(default_factory=dict)
-    problems: tuple[Problem, ...] = ()
-    left_out: tuple[str, ...] = ()
-    """Parts of a Markdown file that no field of a plan takes, for a notice."""
-    unreadable: bool = False
-    """Nothing could be parsed: the problems are all there is to say."""
-
-
-@dataclass(frozen=True, slots=True)
 class Examined:
     """A plan without structural defects, or None with them. `refusals` name the verification commands that nobody can
     execute: pre-flight refuses their tasks, an override can let them pass."""
@@ -104,19 +81,11 @@ def examine(source: Source) -> Examined:
     """Read the document; all of its defects, in the order of its lines."""
     found = list(source.problems)
     if not source.unreadable:
-        found += [*_field_problems(source.document), *_task_problems(source.document)]
+        found += [*_field_problems(source.document), *task_problems(source.document)]
     defects = tuple(_in_order(_defects(source, found)))
     plan = None if defects else PlanFile.model_validate(source.document)
-    refusals = tuple(_in_order(_defects(source, _command_problems(source.document))))
+    refusals = tuple(_in_order(_defects(source, command_problems(source.document))))
     return Examined(plan, defects, refusals, source.left_out)
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for the nearest of the known names, else nothing."""
-    folded = {candidate.lower().replace("_", "").replace("-", ""): candidate for candidate in known}
-    wanted = name[:100].lower().replace("_", "").replace("-", "")
-    found = difflib.get_close_matches(wanted, folded, n=1, cutoff=0.6)
-    return f"; did you mean {folded[found[0]]!r}?" if found else ""
 
 
 def _defects(source: Source, problems: Iterable[Problem]) -> Iterator[Defect]:
@@ -227,94 +196,3 @@ def _unknown(place: Sequence[str | int]) -> str:
         return "is another name of 'verification', which is given too: keep one"
     owner = VerificationCriteria if "verification_criteria" in place[:-1] else TaskFile if len(place) > 1 else PlanFile
     return f"is no field of a {'plan' if owner is PlanFile else 'task'}{nearest(name, _FIELDS[owner])}"
-
-
-# --- across tasks -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Outline:
-    """What the checks across tasks need of one raw task, of the right types or left out."""
-
-    index: int
-    key: str | None
-    depends_on: tuple[str, ...]
-    needs_override: str | None
-
-
-def _outlines(document: Any) -> Iterator[_Outline]:
-    for index, task in enumerate(_list(_get(document, "tasks"))):
-        key, kind = _get(task, "key"), _get(task, "kind")
-        depends_on = tuple(other for other in _list(_get(task, "depends_on")) if isinstance(other, str))
-        unjustified = kind in ("complex", "research") and not _get(task, "override")
-        yield _Outline(index, key if isinstance(key, str) else None, depends_on, kind if unjustified else None)
-
-
-def _get(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, Mapping) else None
-
-
-def _list(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, (list, tuple)) else ()
-
-
-def _task_problems(document: Any) -> Iterator[Problem]:
-    tasks = list(_outlines(document))
-    for task in tasks:
-        if task.needs_override:
-            message = f"{task.needs_override} needs a justification in `override`; else split the task"
-            yield Problem(("tasks", task.index, "kind"), None, message)
-    yield from _twice(tasks)
-    yield from _unknown_dependencies(tasks)
-    yield from _cycles(tasks)
-
-
-def _twice(tasks: Sequence[_Outline]) -> Iterator[Problem]:
-    first: dict[str, int] = {}
-    for task in tasks:
-        if task.key is None:
-            continue
-        if task.key in first:
-            message = f"{task.key[:80]!r} is the key of task {first[task.key] + 1} already"
-            yield Problem(("tasks", task.index, "key"), None, message)
-        first.setdefault(task.key, task.index)
-
-
-def _unknown_dependencies(tasks: Sequence[_Outline]) -> Iterator[Problem]:
-    keys = {task.key for task in tasks if task.key is not None}
-    unknown = [(task, at, key) for task in tasks for at, key in enumerate(task.depends_on) if key not in keys]
-    for number, (task, at, key) in enumerate(unknown):
-        # comparing every unknown name with every key is quadratic: a plan of thousands gets the first few suggestions
-        hint = nearest(key, keys) if number < _SUGGESTIONS else ""
-        yield Problem(("tasks", task.index, "depends_on", at), None, f"there is no task {key[:80]!r}{hint}")
-
-
-def _cycles(tasks: Sequence[_Outline]) -> Iterator[Problem]:
-    index = {task.key: task.index for task in reversed(tasks) if task.key is not None}
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_edges_from((task.key, other) for task in tasks if task.key is not None for other in task.depends_on)
-    for knot in nx.strongly_connected_components(graph):
-        start = min(knot, key=lambda key: index.get(key, len(tasks)))
-        if len(knot) > 1 or graph.has_edge(start, start):
-            round_trip = [edge[0] for edge in nx.find_cycle(graph.subgraph(knot), start)]
-            names = [*round_trip[:10], *(["..."] if len(round_trip) > 10 else []), round_trip[0]]
-            place = ("tasks", index[round_trip[0]], "depends_on")
-            yield Problem(place, None, f"a cycle of dependencies: {' -> '.join(name[:80] for name in names)}")
-
-
-def _command_problems(document: Any) -> Iterator[Problem]:
-    yield from _refused(document, ())
-    for index, task in enumerate(_list(_get(document, "tasks"))):
-        yield from _refused(task, ("tasks", index))
-
-
-def _refused(owner: Any, place: Place) -> Iterator[Problem]:
-    for name in ("verification", "verification_commands", "full_verification"):
-        for at, command in enumerate(_list(_get(owner, name))):
-            if isinstance(command, str) and command.strip() and (reason := executable(command)):
-                yield Problem((*place, name, at), None, refusal(command, reason))
-
-
-def refusal(command: str, reason: str) -> str:
-    """One sentence about a command that nobody can execute."""
-    return f"nobody can execute {command.strip()[:120]!r}: {reason}; give a command whose exit code is the answer"

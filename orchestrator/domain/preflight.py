@@ -17,7 +17,7 @@ from orchestrator.domain.commands import executable
 from orchestrator.domain.complexity import Budgets, Thresholds, assess, budget_of, effective_kind
 from orchestrator.domain.globs import NEW_ONLY, literal
 from orchestrator.domain.plan import PlanFile, TaskFile
-from orchestrator.domain.plan_defects import refusal
+from orchestrator.domain.plan_links import refusal
 from orchestrator.domain.ports import Ids
 from orchestrator.domain.records import Assessment, PlannedTask
 from orchestrator.domain.scheduling import graph_of

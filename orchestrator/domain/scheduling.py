@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import networkx as nx
 
 from orchestrator.domain.errors import UserError
-from orchestrator.domain.plan_defects import nearest
+from orchestrator.domain.spelling import nearest
 from orchestrator.domain.task import Task
 
 

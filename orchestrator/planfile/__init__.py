@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from orchestrator.domain.plan_defects import Defect, Examined, PlanFileError, Source, examine
+from orchestrator.domain.plan_defects import Defect, Examined, PlanFileError, examine
+from orchestrator.domain.plan_source import Source
 from orchestrator.planfile.json_source import parse_json
 from orchestrator.planfile.markdown import parse_markdown
 from orchestrator.planfile.yaml_source import dump_plan, parse_yaml

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from orchestrator.domain.plan_defects import Place, Problem, Source
+from orchestrator.domain.plan_source import Place, Problem, Source
 from orchestrator.planfile.yaml_source import MAX_DEPTH
 
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[{}\[\],]|[^\s{}\[\],:"]+', re.DOTALL)

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from orchestrator.domain.plan import PlanFile
-from orchestrator.domain.plan_defects import Place, Problem, Source
+from orchestrator.domain.plan_source import Place, Problem, Source
 
 MAX_DEPTH = 20
 MAX_VALUES = 300_000

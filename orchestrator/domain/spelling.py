@@ -1,0 +1,14 @@
+"""Which known name a wrong one was meant to be."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` for the nearest of the known names, else nothing."""
+    folded = {candidate.lower().replace("_", "").replace("-", ""): candidate for candidate in known}
+    wanted = name[:100].lower().replace("_", "").replace("-", "")
+    found = difflib.get_close_matches(wanted, folded, n=1, cutoff=0.6)
+    return f"; did you mean {folded[found[0]]!r}?" if found else ""
