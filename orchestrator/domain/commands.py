@@ -17,6 +17,7 @@ _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*?)^\s*\2\s*$", re.DOTALL | re.M
 _MASKED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<!\S)\#[^\n]*""", re.DOTALL)
 _REDIRECTION = re.compile(r"&>>?\s*\S+|\d*[<>]{1,3}&?\s*[^\s;|&()]+")
 _OPERATOR = re.compile(r"&&|\|\||[<>$]?\(|[;|&\n){}`]")
+_IN_BACKTICKS = re.compile(r"`[^`]*`")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _PLAIN = re.compile(r"[A-Za-z]+[.,:;!?]?$")
 _PROGRAM = re.compile(r"[\w./~$@+%\[\]:,=*?^-]+$")
@@ -37,10 +38,12 @@ _VERBS = _words(
     "try use validate verify visit returns should must"
 )
 _STRONG = _words(
-    "the an and or that this these is are was with without of when then should must works returns shows displays "
-    "correctly properly successfully → – — ≥"
+    "the an and or that this these is are was with without of when then should must works passes succeeds returns "
+    "shows displays correctly properly successfully → – — ≥"
 )
 _WEAK = _words("a in on to for from at by it its all each every no not both against")
+_NO_PROGRAMS = (_STRONG | _WEAK) - _words("at for then")
+_PLACEHOLDERS = _words("n/a none tbd todo pending ... - ?")
 _POSTMAN_COMMANDS = _words("collection login api performance --version")
 _HAND_PHRASE = re.compile(r"\b(?:in|with|using) (?:a|the|your|any) (?:web )?browser\b|\bby hand\b|\bpeer review\b")
 
@@ -49,6 +52,10 @@ def executable(command: str) -> str | None:
     """Why nobody can execute this command, as the end of a sentence; None when a machine can."""
     if not command.strip():
         return "it is empty"
+    if command.strip().lower() in _PLACEHOLDERS:
+        return "it stands for a command that nobody has written yet"
+    if _IN_BACKTICKS.fullmatch(command.strip()):
+        return "it stands in backticks, which a shell replaces by the command's output: leave them out"
     masked = _MASKED.sub(lambda match: "" if match[0].startswith("#") else QUOTED, _HEREDOC.sub("", command))
     if '"' in masked or "'" in masked:
         return "a quote is not closed, so no shell can read it"
@@ -95,6 +102,8 @@ def _not_a_program(program: str, bare: Sequence[str]) -> str | None:
         return None
     if _PLAIN.match(program) and (program[0].isupper() or program != word):
         return f"it reads as prose: {word!r} is no program"
+    if word in _NO_PROGRAMS:
+        return f"it reads as prose: {word!r} is no program"
     if word in _VERBS and any(_PLAIN.match(other) for other in bare):
         return f"it reads as prose: {word!r} tells a person what to do"
     if word.isdigit() or not _PROGRAM.match(program):
@@ -120,12 +129,12 @@ def _by_hand(words: Sequence[str], bare: Sequence[str]) -> str | None:
 def _prose(program: str, bare: Sequence[str]) -> str | None:
     for word in bare:
         if any(part in _STRONG for part in word.lower().rstrip(".,:;!?").split("/")):
-            return f"it reads as prose: {word!r} stands where a command has arguments"
+            return f"it reads as prose: {word!r} stands among a command's arguments (quote it if it is one)"
         if re.fullmatch(r"[A-Za-z]+,|[a-z]{3,}\.", word):
             return f"it reads as prose: {word!r} ends like a sentence, not like an argument"
     weak = [word for word in bare if word.lower() in _WEAK]
     if len(weak) > 1:
-        return f"it reads as prose: {' '.join(weak)!r} stand where a command has arguments"
+        return f"it reads as prose: {' '.join(weak)!r} stand among a command's arguments (quote them if they are)"
     if (program, *bare[:1]) in (("make", "sure"), ("go", "to")):
         return f"it reads as prose: '{program} {bare[0]}' tells a person what to do"
     if program == "test" and len(bare) > 1 and all(_PLAIN.match(word) for word in bare):
