@@ -1,0 +1,95 @@
+"""Duplicates: what is answered from an earlier result, and what is executed again (R1.1, R1.3, R1.4)."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from orchestrator.domain.events import Resumed
+from orchestrator.domain.verdict import Refuse
+from tests.guards.scripts import START, Result, call, choke
+
+READ = call("read_file", "a.py")
+
+
+def test_two_of_four_calls_are_executed() -> None:
+    """R1.1: pct(13), pct(88), pct(13), pct(88): two executed, two served, four answered."""
+    run = choke().run([[call("pct", 13), call("pct", 88), call("pct", 13), call("pct", 88)]])
+    assert run.statuses == ["ok", "ok", "duplicate", "duplicate"]
+
+
+def test_153_calls_with_five_distinct_execute_five() -> None:
+    """R1.1: 153 calls, five distinct, in one reply, of a tool that is not even pure."""
+    run = choke().run([[call("run_command", n % 5) for n in range(153)]])
+    assert (run.statuses.count("ok"), run.statuses.count("duplicate")) == (5, 148)
+
+
+def test_a_read_is_served_across_turns() -> None:
+    """R1.3: an identical pure call with nothing executed since that changes something."""
+    run = choke().run([[READ], [call("read_file", "b.py")], [READ]])
+    assert run.statuses == ["ok", "ok", "duplicate"]
+
+
+def test_a_read_after_a_write_or_a_command_is_executed() -> None:
+    """R1.3: read after write is never a duplicate, nor after a command, whose ignored files no tree shows."""
+    run = choke().run([[READ], [call("edit_file", "a.py=1")], [READ], [call("run_command", "make")], [READ]])
+    assert run.statuses == ["ok"] * 5
+
+
+def test_a_refused_write_changes_nothing() -> None:
+    """R1.3: what was not executed makes no read stale."""
+    run = choke(allowed=("src/**",)).run([[READ], [call("write_file", "etc/x")], [READ]])
+    assert run.statuses == ["ok", "refused", "duplicate"]
+
+
+def test_a_write_within_a_batch_makes_what_follows_new() -> None:
+    """R1.3: read, write, read and write A, write B, write A in one reply are all executed."""
+    run = choke().run([[READ, call("edit_file", "a.py=1"), READ]])
+    run.run([[call("write_file", "a.py=1"), call("write_file", "a.py=2"), call("write_file", "a.py=1")]])
+    assert run.statuses == ["ok"] * 6
+
+
+def test_commands_and_writes_are_never_served_across_turns() -> None:
+    """R1.3: mutating or time-dependent tools are executed again."""
+    run = choke().run([[call("run_command", "date")], [call("read_file", "x")], [call("run_command", "date")]])
+    assert run.statuses == ["ok"] * 3
+
+
+def test_failed_reads_are_executed_again_and_refused_after_the_third_failure() -> None:
+    """R1.4: a first failure and two more, then refused as repeated_failure, executing nothing."""
+    run = choke(answer=lambda each: Result(error="gone") if each.tool == "read_file" else Result())
+    run.run([[each] for n in range(4) for each in (READ, call("search", n))])
+    assert run.statuses[::2] == ["error", "error", "error", "refused"]
+    refusal = next(v for v in run.verdicts if isinstance(v, Refuse))
+    assert (refusal.code, refusal.limit) == ("repeated_failure", 3)
+
+
+def test_a_failing_test_may_be_run_again_after_every_edit() -> None:
+    """R1.4: a change of files makes a failed call worth another try."""
+    trees = count()
+    run = choke(
+        answer=lambda each: Result(error="1 failed") if each.tool == "run_command" else Result(tree=f"t{next(trees)}")
+    )
+    run.run([[each] for n in range(9) for each in (call("run_command", "pytest"), call("edit_file", f"f{n}=1"))])
+    assert "refused" not in run.statuses
+
+
+def test_polling_that_fails_differently_is_not_refused() -> None:
+    """R1.4: another error is news."""
+    numbers = count()
+    run = choke(answer=lambda _: Result(error=f"not up after try {next(numbers)}"))
+    run.run([[call("run_command", "curl")]] * 9)
+    assert "refused" not in run.statuses
+
+
+def test_nothing_is_served_after_a_death() -> None:
+    """R1.3: a call in doubt may have changed anything, so a resumed attempt reads again."""
+    run = choke().run([[READ]])
+    run.judge(Resumed(START, START))
+    run.run([[READ]])
+    assert run.statuses == ["ok", "ok"]
+
+
+def test_a_failed_first_call_answers_its_repeats_within_the_batch() -> None:
+    """R1.1: within a batch an identical call is executed once, whatever came of it."""
+    run = choke(answer=lambda _: Result(error="E")).run([[READ, READ]])
+    assert run.statuses == ["error", "duplicate"]

@@ -1,0 +1,187 @@
+"""Thrash (R3.9), checkpoints (R3.8) and scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+from orchestrator.domain.events import FileWrite, ProgressReported, ScopeDecided
+from orchestrator.domain.verdict import Refuse
+from orchestrator.guards.limits import GuardLimits
+from tests.guards.scripts import START, Choke, Result, call, choke
+
+
+def _write(number: int, *, path: str = "a.py", size: int = 3, substantive: bool = True) -> FileWrite:
+    return FileWrite(path, size, 0, f"blob {number}", substantive)
+
+
+def _writing(writes: Iterator[FileWrite] | list[FileWrite], tool: str = "edit_file") -> Choke:
+    """Each write by a call of its own, the tree following the content."""
+    held = iter(writes)
+
+    def answer(_: object) -> Result:
+        write = next(held)
+        return Result(tree=f"{write.path} {write.blob}", writes=(write,))
+
+    run, number = choke(answer=answer), 0
+    while run.panel.stopped is None and number < 60:
+        try:
+            run.turn([call(tool, f"a.py={number}")])
+        except StopIteration:
+            break
+        number += 1
+    return run
+
+
+def test_the_tenth_substantive_write_to_one_file_warns_and_the_twentieth_stops() -> None:
+    """R3.9: write 10 to one file warns, write 20 stops."""
+    run = _writing(_write(n, size=3 + n) for n in count())
+    assert run.warned("thrash") == [10]
+    assert (run.code, run.executed) == ("thrashing", 20)
+    assert run.panel.stopped is not None
+    assert run.panel.stopped.evidence["file"] == "a.py"
+
+
+def test_whitespace_and_no_op_writes_do_not_count() -> None:
+    """R3.9: pure formatting and writing the same content again are no rewriting."""
+    assert _writing([_write(n, substantive=False) for n in range(40)]).code is None
+    assert _writing([_write(1) for _ in range(3)]).warned("thrash") == []
+
+
+def test_other_spellings_of_a_path_are_the_same_file() -> None:
+    """R3.9: `./a.py`, `b/../a.py` and `a.py` are one file."""
+    spellings = ["a.py", "./a.py", "b/../a.py", "b//../a.py"]
+    run = _writing([_write(n, path=spellings[n % 4], size=3 + n) for n in range(40)])
+    assert (run.code, run.executed) == ("thrashing", 20)
+
+
+def test_writes_made_by_commands_count() -> None:
+    """R3.9: what a shell command changed is seen through the tree."""
+    run = _writing((_write(n, size=3 + n) for n in count()), tool="run_command")
+    assert run.code == "thrashing"
+
+
+def test_a_file_back_at_an_earlier_content_warns_at_2_and_stops_at_3() -> None:
+    """Thrash: alternating between two contents is told at the second return and stopped at the third."""
+    run = _writing(_write(n % 2) for n in count())
+    assert run.warned("thrash") == [2]
+    assert (run.code, run.executed) == ("thrashing", 5)
+
+
+def test_a_scratch_file_may_come_and_go() -> None:
+    """Thrash: a deletion is no earlier content."""
+    blobs = [blob for n in range(4) for blob in (f"v{n}", "")]
+    run = _writing([FileWrite("tmp.py", 1, 1, blob) for blob in blobs])
+    assert run.warned("thrash") == []
+
+
+def test_five_ever_smaller_diffs_from_the_tenth_on_stop() -> None:
+    """Thrash: from the tenth write on, five diffs in a row that only get smaller stop, at write 14."""
+    run = _writing(_write(n, size=100 - n) for n in count())
+    assert (run.code, run.executed) == ("thrashing", 14)
+
+
+def test_growing_edits_between_tests_are_work() -> None:
+    """Thrash: nineteen edits that bring something new are allowed."""
+    assert _writing([_write(n, size=5 + n % 3) for n in range(19)]).code is None
+
+
+def test_many_files_are_remembered_within_bounds() -> None:
+    """Property 5: a command that rewrites ten thousand files leaves a bounded memory."""
+    writes = tuple(FileWrite(f"f{n}", 1, 0, f"b{n}") for n in range(10_000))
+    run = choke(answer=lambda _: Result(tree="t", writes=writes)).run([[call("run_command", "codegen")]])
+    thrash = next(g for g in run.panel.guards if type(g).__name__ == "Thrash")
+    assert len(thrash.files) <= 256  # type: ignore[attr-defined]  # the guard found by its name
+
+
+# --- checkpoint -------------------------------------------------------------------------------------------------------
+
+
+def _work(run: Choke, calls: int, start: int = 0) -> None:
+    run.run([[call("read_file", f"w{start + n}")] for n in range(calls)])
+
+
+def _report(run: Choke, text: str, tree: str, findings: str = "f") -> None:
+    run.judge(ProgressReported(run.seq + 1000, START, 0, 0, text, tree, findings))
+
+
+def test_without_a_report_50_calls_warn_and_100_stop() -> None:
+    """R3.8: asked for at 25, warned at 50, stopped before call 101; never at call 0."""
+    run = choke()
+    _work(run, 24)
+    asked = [run.panel.progress_due]
+    _work(run, 1, 24)
+    asked.append(run.panel.progress_due)
+    assert asked == [False, True]
+    assert run.warned("checkpoint") == []
+    _work(run, 200, 25)
+    assert run.warned("checkpoint") == [50]
+    assert (run.code, run.executed) == ("no_progress", 100)
+
+
+def test_a_worker_without_reports_may_finish_at_call_100() -> None:
+    """R3.8: the stop comes before a further call is executed, not before finish_task."""
+    run = choke()
+    _work(run, 100)
+    run.turn([call("finish_task")])
+    assert run.code is None
+
+
+def test_a_report_with_news_starts_the_count_again() -> None:
+    """R3.8: a new text with a changed tree is progress."""
+    run = choke()
+    for n in range(5):
+        _work(run, 40, n * 40)
+        _report(run, f"step {n}", f"tree {n}")
+    assert (run.code, run.warned("checkpoint")) == (None, [])
+
+
+def test_the_same_text_or_unchanged_facts_are_no_progress() -> None:
+    """R3.8: a text given before, or no change of tree and findings, does not count, and is told once."""
+    run = choke()
+    _report(run, "halfway", "t1")
+    _work(run, 60)
+    _report(run, "halfway  ", "t2")
+    _report(run, "nearly", "t2")
+    assert run.warned("checkpoint") == [50, 60]
+    _work(run, 60, 60)
+    assert run.code == "no_progress"
+
+
+def test_a_fall_of_findings_is_progress_without_a_change_of_files() -> None:
+    """R3.8: findings count as well as files."""
+    run = choke()
+    _report(run, "one", "t", "a")
+    _work(run, 90)
+    _report(run, "two", "t", "b")
+    _work(run, 90, 90)
+    assert run.code is None
+
+
+# --- scope ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_write_outside_the_allowed_paths_is_refused_with_them_in_the_feedback() -> None:
+    """Scope: refused before it happens, and the worker is told where it may write."""
+    run = choke(allowed=("app/**", "tests/"))
+    run.turn([call("write_file", "app/a.py"), call("write_file", "setup.py"), call("read_file", "setup.py")])
+    assert run.statuses == ["ok", "refused", "ok"]
+    refusal = next(v for v in run.verdicts if isinstance(v, Refuse))
+    assert "setup.py" in refusal.message
+    assert "app/**, tests/" in refusal.message
+
+
+def test_granted_paths_are_allowed_from_then_on() -> None:
+    """Scope: request_scope widens the allowed paths when it is granted, and only then."""
+    run = choke(allowed=("app/**",))
+    for granted in (False, True):
+        run.judge(ScopeDecided(1, START, 0, ("setup.py",), "", granted=granted, decided_by="pm", reason=""))
+        run.turn([call("write_file", f"setup.py={granted}")])
+    assert run.statuses == ["refused", "ok"]
+
+
+def test_writes_out_of_scope_for_ever_end() -> None:
+    """Scope: a worker that only asks for what is refused is bounded by its requests."""
+    run = choke(5, allowed=(), limits=GuardLimits()).run([[call("write_file", f"x{n}")] for n in range(100)])
+    assert run.code == "request_limit"
+    assert run.executed == 0
