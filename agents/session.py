@@ -49,8 +49,7 @@ class ChatSession:
         self._chat = chat
         self._submit = submit
         self._redact = redact
-        prompt_tokens = chat.context_window - chat.max_output_tokens
-        self._limits = Limits(token_cap=int(prompt_tokens * (1 - _MARGIN)))
+        self._limits = Limits(token_cap=int(_prompt_tokens(chat) * (1 - _MARGIN)))
         chars = result_chars(chat)
         head: tuple[Message, ...] = (
             {"role": "system", "content": redact(opening.system)},
@@ -168,7 +167,12 @@ class ChatSession:
 def result_chars(chat: Chat) -> int:
     """Characters of one result that the model is shown at once: 16 KiB, or a quarter of what a small model can read
     (about four characters a token)."""
-    return max(min(RESULT_CHARS, chat.context_window - chat.max_output_tokens), 1_000)
+    return max(min(RESULT_CHARS, _prompt_tokens(chat)), 1_000)
+
+
+def _prompt_tokens(chat: Chat) -> int:
+    """What a reply of full length leaves for the prompt; a quarter of the window where the settings leave less."""
+    return max(chat.context_window - chat.max_output_tokens, chat.context_window // 4)
 
 
 def _reply(answer: ChatReply, calls: tuple[Call, ...]) -> Reply:

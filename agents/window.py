@@ -74,17 +74,15 @@ def compose(
     limits = replace(limits, token_cap=min(limits.token_cap, window.token_cap or limits.token_cap))
     last = _notice(notices)
     messages = (*window.prefix, *_since(entries, window), *last)
-    tokens, compacted = estimate(messages), False
-    if _calls(entries, window) > limits.most_calls or tokens > limits.token_cap:
-        window, compacted = _compact(head, entries, window, limits, estimate, last), True
+    compacted = _calls(entries, window) > limits.most_calls or estimate(messages) > limits.token_cap
+    if compacted:
+        window = _compact(head, entries, window, limits, estimate, last)
         messages = (*window.prefix, *last)
-        tokens = estimate(messages)
     if shrink:
         body = _shrunk((*window.prefix, *_since(entries, window))[len(head) :], _SHRINKS[shrink])
         messages = (*head, *body, *last)
-        tokens, compacted = estimate(messages), True
-        window = Window((*head, *body), len(entries), _calls(entries, window), tokens)
-    return Composed(messages, window, tokens, compacted)
+        window = Window((*head, *body), len(entries), _calls(entries, window), estimate(messages))
+    return Composed(messages, window, estimate(messages), compacted or shrink > 0)
 
 
 def select(reserved: Sequence[bool], keep: int, least_others: int) -> tuple[int, ...]:

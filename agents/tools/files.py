@@ -43,7 +43,8 @@ def read_file(bench: Bench, arguments: ReadFile) -> Result:
         return Result(f"{arguments.path} is empty (0 bytes).")
     first, last = _range(arguments, len(file.lines))
     numbered = "\n".join(f"{n:>6}\t{line}" for n, line in enumerate(file.lines[first - 1 : last], first))
-    return Result(f"{arguments.path}, {_kind(file, first, last)}:\n{cut(numbered, _MOST_SHOWN)}")
+    more = "\n[too long to be shown whole: ask for a view_range]" if len(numbered) > _MOST_SHOWN else ""
+    return Result(f"{arguments.path}, {_kind(file, first, last)}:\n{cut(numbered, _MOST_SHOWN)}{more}")
 
 
 def _range(arguments: ReadFile, count: int) -> tuple[int, int]:
