@@ -32,8 +32,9 @@ Row = dict[str, Any]
 AWAY = (ServiceUnavailable, SessionExpired, DatabaseUnavailable, ConnectionAcquisitionTimeoutError, TransientError)
 """Errors after which the same transaction may succeed later."""
 
-CONFLICTS_S = 5.0
-"""Seconds that the driver itself repeats a transaction, in small steps: conflicts with other writers."""
+CONFLICTS_S = 2.0
+"""Seconds that the driver itself repeats a transaction, in small steps: conflicts with other writers. Short, because it
+also repeats silently when the server is gone, which is ours to tell and to heal."""
 
 logging.getLogger("neo4j").addHandler(logging.NullHandler())  # else its retries are printed where nobody logs
 
@@ -83,11 +84,8 @@ class Connection:
 
     def server(self) -> Server:
         """What answers."""
-        drivers, endpoint = self._open()
-        try:
-            agent = drivers[0].get_server_info().agent
-        except (DriverError, Neo4jError) as error:
-            raise translate(error, endpoint) from error
+        agent = self._patiently(lambda session: session.run("RETURN 1").consume().server.agent)
+        _, endpoint = self._open()
         return Server(kind=endpoint.kind, version=agent, uri=endpoint.uri, database=endpoint.database)
 
     def close(self) -> None:
@@ -107,7 +105,7 @@ class Connection:
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(AWAY),
             stop=tenacity.stop_after_delay(self._wait_s),
-            wait=tenacity.wait_exponential_jitter(initial=0.1, max=5.0, jitter=0.1),
+            wait=tenacity.wait_exponential(multiplier=0.1, max=5.0) + tenacity.wait_random(0, 0.1),
             before_sleep=self._tell,
             reraise=True,
         )
@@ -150,6 +148,9 @@ class Connection:
         self._drivers = None
 
     def _tell(self, state: tenacity.RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        if isinstance(error, TransientError) and not isinstance(error, DatabaseUnavailable):
+            return  # it does answer: a conflict with other writers
         where = self._endpoint.uri if self._endpoint else "the graph"
         left = max(0.0, self._wait_s - (state.seconds_since_start or 0.0))
         self._on_wait(f"The graph at {where} does not answer; waiting up to {left:.0f} s more.")

@@ -25,7 +25,7 @@ from orchestrator.domain.records import Owner
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.part import Part, fence
 from orchestrator.store.plans import file_id, file_name
-from orchestrator.store.records import iso, properties
+from orchestrator.store.records import iso
 
 Batch = dict[str, list[Row]]
 """Rows by the statement that writes them."""
@@ -85,7 +85,7 @@ class Facts(Part):
                 yield from _start_rows(owner_id, event)
             case ToolFinished():
                 yield "calls_finish", self._finish_row(owner_id, event)
-                yield from _write_rows(owner_id, event)
+                yield from self._write_rows(owner_id, event)
             case ProgressReported():
                 yield "checkpoints_store", self._fact_row(owner_id, event, f"Progress at {event.at_tool_call}")
             case BudgetDecided():
@@ -118,6 +118,12 @@ class Facts(Part):
         call = self._row(event, without=("seq", "at", "call", "writes"), resultChars=len(event.result))
         return {"id": _id(owner_id, event.seq), "call": call | {"finishedAt": iso(event.at)}}
 
+    def _write_rows(self, owner_id: str, event: ToolFinished) -> Iterable[tuple[str, Row]]:
+        for position, write in enumerate(event.writes):
+            relation = self._row(write, without=("path",), position=position)
+            path = self._texts.clean(write.path)
+            yield "calls_write", {"id": _id(owner_id, event.seq), "path": path, "write": relation}
+
 
 def _id(owner_id: str, seq: int) -> str:
     return f"{owner_id}:{seq}"
@@ -128,12 +134,6 @@ def _start_rows(owner_id: str, event: ToolRequested) -> Iterable[tuple[str, Row]
     yield "calls_start", start
     if event.duplicate_of is not None:
         yield "calls_duplicate", {"id": start["id"], "of": _id(owner_id, event.duplicate_of)}
-
-
-def _write_rows(owner_id: str, event: ToolFinished) -> Iterable[tuple[str, Row]]:
-    for position, write in enumerate(event.writes):
-        relation = properties(write, without=("path",)) | {"position": position}
-        yield "calls_write", {"id": _id(owner_id, event.seq), "path": write.path, "write": relation}
 
 
 def _name_files(rows: list[Row], repository: str) -> None:

@@ -36,8 +36,8 @@ class Plans(Part):
             tx.run("plan_clear", planId=plan.id)
             _in_batches(tx, "tasks_store", tasks, planId=plan.id)
             _in_batches(tx, "tasks_depend", list(_dependencies(plan)))
-            _in_batches(tx, "tasks_reads", list(_files(plan, "files_read")), repository=plan.repository.id)
-            _in_batches(tx, "tasks_writes", list(_files(plan, "files_written")), repository=plan.repository.id)
+            _in_batches(tx, "tasks_reads", list(self._files(plan, "files_read")), repository=plan.repository.id)
+            _in_batches(tx, "tasks_writes", list(self._files(plan, "files_written")), repository=plan.repository.id)
 
         self._connection.write(work)
 
@@ -64,6 +64,12 @@ class Plans(Part):
             "task": self._row(task, name=task.title, orderKey=order, **judged),
             "assessment": self._row(assessment, id=f"{task.id}:assessment", name=name),
         }
+
+    def _files(self, plan: Plan, field: str) -> Iterator[Row]:
+        for planned in plan.tasks:
+            for path in self._texts.clean(getattr(planned.task, field)):
+                file = file_id(plan.repository.id, path)
+                yield {"id": planned.task.id, "file": file, "path": path, "name": file_name(path)}
 
 
 def file_id(repository_id: str, path: str) -> str:
@@ -94,13 +100,6 @@ def _dependencies(plan: Plan) -> Iterator[Row]:
     for planned in plan.tasks:
         for key in planned.task.depends_on:
             yield {"id": planned.task.id, "on": ids[key]}
-
-
-def _files(plan: Plan, field: str) -> Iterator[Row]:
-    for planned in plan.tasks:
-        for path in getattr(planned.task, field):
-            file = file_id(plan.repository.id, path)
-            yield {"id": planned.task.id, "file": file, "path": path, "name": file_name(path)}
 
 
 def _in_batches(tx: Transaction, name: str, rows: list[Row], **parameters: str) -> None:

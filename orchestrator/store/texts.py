@@ -34,9 +34,9 @@ class Texts:
         return fitted
 
     def clean(self, value: Any) -> Any:
-        """The value with known secrets replaced, in lists and maps too."""
+        """The value with known secrets replaced and made encodable, in lists and maps too."""
         if isinstance(value, str):
-            return self._redact(value)
+            return self._redact(encodable(value))
         if isinstance(value, Mapping):
             return {key: self.clean(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
@@ -72,3 +72,10 @@ class Texts:
 
     def _path(self, digest: str) -> Path:
         return self._artefacts / digest[:2] / f"{digest}.txt"
+
+
+def encodable(text: str) -> str:
+    """The text with lone surrogates, which a model's JSON can hold and UTF-8 cannot, as question marks."""
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "replace").decode("utf-8")

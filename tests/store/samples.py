@@ -1,0 +1,296 @@
+"""Plans, runs and events for tests; every id is new, so that tests can share a database."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+
+from orchestrator.domain.events import (
+    BudgetDecided,
+    Compacted,
+    Event,
+    FileWrite,
+    Finished,
+    ProgressReported,
+    ReplyReceived,
+    RequestedCall,
+    Resumed,
+    ScopeDecided,
+    ToolFinished,
+    ToolRequested,
+    TurnRequested,
+)
+from orchestrator.domain.records import (
+    Assessment,
+    AttemptTotals,
+    Claim,
+    ClaimRequest,
+    Conclusion,
+    Decision,
+    Owner,
+    Plan,
+    PlannedTask,
+    Repository,
+    Run,
+)
+from orchestrator.domain.task import Task
+from orchestrator.store.graph import Graph
+
+T0 = datetime(2026, 11, 21, 10, 0, 0, 123456, tzinfo=UTC)
+
+Needs = Callable[[int], Sequence[int]]
+
+
+def new_id(prefix: str) -> str:
+    """An id that nobody else has."""
+    return prefix + uuid.uuid4().hex[:12]
+
+
+def new_plan(size: int, needs: Needs = lambda _: (), repository: Repository | None = None) -> Plan:
+    """A ready plan of tasks t0, t1, …; `needs` says by index on which others each depends."""
+    plan_id = new_id("p")
+    tasks = tuple(PlannedTask(new_task(plan_id, index, needs(index)), new_assessment()) for index in range(size))
+    return Plan(
+        id=plan_id,
+        repository=repository or Repository(new_id("r"), "/home/ada/shop", "", "main"),
+        goal="Sell things",
+        status="ready",
+        base_commit="c0",
+        created_at=T0,
+        tasks=tasks,
+        verification=("python -m pytest -q",),
+    )
+
+
+def new_task(plan_id: str, index: int, needs: Sequence[int]) -> Task:
+    """One task with every kind of field set."""
+    return Task(
+        id=f"{plan_id}:t{index}",
+        plan_id=plan_id,
+        key=f"t{index}",
+        title=f"Task {index}",
+        prompt="Make the shop sell.",
+        kind="simple",
+        role="Backend engineer",
+        qc_role="Reviewer",
+        tool_call_budget=20,
+        max_attempts=3,
+        acceptance_criteria=("It sells", "It does not crash"),
+        verification=("true",),
+        verification_criteria={"security": ("no secrets",), "functionality": ()},
+        allowed_paths=("shop/**",),
+        files_read=("shop/api.py",),
+        files_written=(f"shop/m{index}.py",),
+        depends_on=tuple(f"t{need}" for need in needs),
+    )
+
+
+def new_assessment() -> Assessment:
+    """A simple task's assessment."""
+    return Assessment(
+        score=27,
+        band="simple",
+        estimated_tool_calls=27,
+        files_written=1,
+        files_read=1,
+        acceptance_criteria=2,
+        edge_cases=0,
+        dependencies=0,
+        verification_commands=1,
+        threshold=50,
+    )
+
+
+def new_run(plan: Plan, at: datetime = T0) -> Run:
+    """A run over the plan."""
+    return Run(
+        id=new_id("u"),
+        plan_id=plan.id,
+        status="running",
+        started_at=at,
+        parallelism=1,
+        engine="local",
+        settings_json="{}",
+        branch="orchestrate/x",
+        base_commit="c0",
+        head_commit="c0",
+        sandbox_level="none",
+        version="0.1.0",
+    )
+
+
+def opened(graph: Graph, size: int, needs: Needs = lambda _: ()) -> tuple[Plan, Run]:
+    """A stored plan with an open run."""
+    plan = new_plan(size, needs)
+    graph.store_plan(plan)
+    return plan, graph.open_run(new_run(plan))
+
+
+def request(run: Run, owner: str = "me", keys: tuple[str, ...] | None = None, at: datetime = T0) -> ClaimRequest:
+    """A claim request with a lease of a minute."""
+    return ClaimRequest(run.id, run.plan_id, owner, at, at + timedelta(seconds=60), '{"budget":20}', keys)
+
+
+def claimed(graph: Graph, run: Run, owner: str = "me", keys: tuple[str, ...] | None = None) -> Claim:
+    """A claim that must succeed."""
+    claim = graph.claim(request(run, owner, keys))
+    assert claim is not None
+    return claim
+
+
+def attempt_owner(claim: Claim) -> Owner:
+    """Who records for a claim."""
+    return Owner("Attempt", claim.attempt_id, claim.attempt_id, claim.fence)
+
+
+def accepted(claim: Claim, head: tuple[str, str] | None = None) -> Conclusion:
+    """The conclusion of an attempt that passed; `head` moves the run's head."""
+    before, after = head or (None, None)
+    return Conclusion(
+        attempt_status="accepted",
+        stop_reason="accepted",
+        stop_detail="",
+        task_status="completed",
+        task_stop_reason="completed",
+        at=T0 + timedelta(minutes=5),
+        duration_ms=300_000.0,
+        totals=AttemptTotals(2, 1, 100, 80, 20, 0.25, 1, 3),
+        worker_output="Done.",
+        tree_after="tree9",
+        decision=Decision("complete", "check1", ("all gates passed",), (), 1, "pass1", T0),
+        commit=after,
+        head_before=before,
+        head_after=after,
+    )
+
+
+def unfinished(task_status: str = "pending", reason: str = "gave_up") -> Conclusion:
+    """The conclusion of an attempt that gave up; the task may be tried again, or `failed`."""
+    assert task_status in ("pending", "failed")
+    return Conclusion(
+        attempt_status="failed",
+        stop_reason=reason,
+        stop_detail="I cannot",
+        task_status="failed" if task_status == "failed" else "pending",
+        task_stop_reason="attempts_exhausted" if task_status == "failed" else None,
+        at=T0 + timedelta(minutes=5),
+        duration_ms=1.5,
+        totals=AttemptTotals(),
+    )
+
+
+def complete(graph: Graph, claim: Claim) -> None:
+    """Take a claimed task all the way to completed."""
+    graph.await_review(claim, "Done.", "tree9", T0)
+    assert graph.conclude(claim, accepted(claim))
+
+
+def statuses(graph: Graph, plan: Plan) -> dict[str, str]:
+    """Each task's status by key."""
+    return {state.task.key: state.status for state in graph.tasks(plan.id)}
+
+
+def call(seq: int, tool: str = "write_file", **changes: object) -> RequestedCall:
+    """A requested call."""
+    fields: dict[str, object] = {
+        "seq": seq,
+        "call_id": f"call_{seq}",
+        "tool": tool,
+        "arguments_json": '{"path":"shop/m.py"}',
+        "signature": f"s{seq}",
+        "mutating": True,
+        "pure": False,
+        "control": False,
+        "writes_to": ("shop/m.py",),
+    }
+    return RequestedCall(**(fields | changes))  # type: ignore[arg-type]  # a keyword builder for tests
+
+
+def turn(seq: int, at: datetime = T0, **changes: object) -> TurnRequested:
+    """A requested turn."""
+    fields: dict[str, object] = {
+        "seq": seq,
+        "at": at,
+        "model": "m1",
+        "reserved_tokens": 900,
+        "reserved_usd": 0.5,
+        "window_messages": 4,
+        "window_tokens": 640,
+    }
+    return TurnRequested(**(fields | changes))  # type: ignore[arg-type]  # a keyword builder for tests
+
+
+def reply(seq: int, calls: tuple[RequestedCall, ...] = (), at: datetime = T0, **changes: object) -> ReplyReceived:
+    """A reply that asks for `calls`."""
+    fields: dict[str, object] = {
+        "seq": seq,
+        "at": at,
+        "text": "I begin.",
+        "calls": calls,
+        "prompt_tokens": 100,
+        "cached_tokens": 0,
+        "completion_tokens": 20,
+        "cost_usd": 0.125,
+        "latency_ms": 12.5,
+        "wait_ms": 0.0,
+        "retries": 0,
+        "finish_reason": "tool_calls",
+        "model": "m1-2026",
+    }
+    return ReplyReceived(**(fields | changes))  # type: ignore[arg-type]  # a keyword builder for tests
+
+
+def finished(asked: RequestedCall, at: datetime = T0, **changes: object) -> ToolFinished:
+    """A call's end."""
+    fields: dict[str, object] = {
+        "seq": asked.seq,
+        "at": at,
+        "call": asked,
+        "status": "ok",
+        "result": "fine",
+        "outcome_hash": "o1",
+        "duration_ms": 1.5,
+    }
+    return ToolFinished(**(fields | changes))  # type: ignore[arg-type]  # a keyword builder for tests
+
+
+def long_story() -> list[list[Event]]:
+    """One of everything, in the portions in which the engine records."""
+    at = [T0 + timedelta(milliseconds=step) for step in range(20)]
+    write, again, report = call(2), call(3), call(4, "report_progress", control=True, mutating=False, writes_to=())
+    broken = call(8, "nonsense", mutating=False, defect="There is no tool nonsense.", arguments_json="{not json")
+    budget, scope = call(9, "request_budget", control=True), call(11, "request_scope", control=True)
+    cut_off = call(14, "run_command", pure=False)
+    written = (FileWrite("shop/z.py", 3, 0, "b1"), FileWrite("shop/a b ü.py", 0, 9, "", substantive=False))
+    return [
+        [Resumed(at[0], T0 - timedelta(hours=1)), turn(1, at[0], reserved_usd=None)],
+        [reply(1, (write, again, report), at[1]), ToolRequested(2, at[1], 1, write)],
+        [
+            finished(write, at[2], tree_after="tree1", writes=written),
+            ToolRequested(3, at[2], 1, again, duplicate_of=2),
+            finished(again, at[3], status="duplicate"),
+            ToolRequested(4, at[3], 1, report),
+            ProgressReported(5, at[3], 4, 2, "half way", "tree1", "f0"),
+            finished(report, at[4]),
+            Compacted(at[5], 320),
+            turn(6, at[5], compacted=True, window_tokens=320, tools_withheld=True, reserved_usd=0.0),
+        ],
+        [
+            reply(6, (broken, budget, scope), at[6], text="", cost_usd=None, estimated=True, wait_ms=3.25),
+            ToolRequested(8, at[6], 6, broken),
+            finished(broken, at[7], status="error", error_kind="malformed", error_hash="e1"),
+            ToolRequested(9, at[7], 6, budget),
+            BudgetDecided(10, at[7], 9, 10, "more, please", granted=True, granted_calls=0, decided_by="pm", reason=""),
+            finished(budget, at[8], status="refused"),
+            ToolRequested(11, at[8], 6, scope),
+            ScopeDecided(12, at[8], 11, ("lib/**", "x"), "there", granted=False, decided_by="rule", reason="no"),
+            finished(scope, at[9]),
+        ],
+        [turn(13, at[10])],
+        [reply(13, (cut_off,), at[11], failed=False), ToolRequested(14, at[12], 13, cut_off)],
+        [turn(15, at[13])],
+        [reply(15, (), at[14], text="connection reset", failed=True, finish_reason="")],
+        [turn(16, at[15])],
+        [Finished(at[16], "model_error")],
+    ]

@@ -1,0 +1,219 @@
+"""Recording events and reading them back."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from orchestrator.domain.errors import GraphError, StaleFenceError, UserError
+from orchestrator.domain.events import Event, FileWrite, GuardFired, ToolRequested
+from orchestrator.domain.records import Owner, PlanningRound, Review
+from orchestrator.store.graph import Graph
+from tests.graph_servers import GraphServer
+from tests.store.samples import (
+    T0,
+    attempt_owner,
+    call,
+    claimed,
+    finished,
+    long_story,
+    new_id,
+    opened,
+    reply,
+    turn,
+)
+
+
+def test_events_come_back_field_for_field_and_in_order(any_graph: Graph) -> None:
+    """Guards rebuilt from the graph see exactly what the live ones saw (architecture.md, decision 4)."""
+    _, run = opened(any_graph, 1)
+    claim = claimed(any_graph, run)
+    for portion in long_story():
+        any_graph.record(attempt_owner(claim), portion)
+    expected = [event for portion in long_story() for event in portion]
+    assert list(any_graph.events(claim.attempt_id)) == expected
+
+
+def test_recording_the_same_again_changes_nothing(any_graph: Graph) -> None:
+    """A transaction whose acknowledgement was lost is repeated: ids are deterministic, so nothing doubles (X2)."""
+    _, run = opened(any_graph, 1)
+    claim = claimed(any_graph, run)
+    story = long_story()
+    for portion in story:
+        any_graph.record(attempt_owner(claim), portion)
+        any_graph.record(attempt_owner(claim), portion)
+    assert list(any_graph.events(claim.attempt_id)) == [event for portion in story for event in portion]
+    count = any_graph.query(
+        "MATCH (a:Attempt {id: $id})-[r:TOOK|REPORTED|REQUESTED]->() RETURN count(r) AS n", {"id": claim.attempt_id}
+    )
+    assert list(count.rows) == [[8]]
+
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=40)
+WHOLE = st.integers(0, 2**40)
+MONEY = st.none() | st.floats(0, 1e6)
+INSTANTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
+WRITES = st.builds(FileWrite, TEXTS.filter(bool), WHOLE, WHOLE, TEXTS, st.booleans())
+
+
+@st.composite
+def one_turn(draw: st.DrawFn) -> list[Event]:
+    """A turn with up to three calls, all finished, with any values in any field."""
+    events: list[Event] = [turn(1, draw(INSTANTS), reserved_usd=draw(MONEY), window_tokens=draw(WHOLE))]
+    calls = tuple(
+        call(
+            2 + number,
+            draw(TEXTS),
+            arguments_json=draw(TEXTS),
+            mutating=draw(st.booleans()),
+            pure=draw(st.booleans()),
+            control=draw(st.booleans()),
+            defect=draw(st.none() | TEXTS),
+            writes_to=tuple(draw(st.lists(TEXTS, max_size=3))),
+        )
+        for number in range(draw(st.integers(0, 3)))
+    )
+    usage = {"prompt_tokens": draw(WHOLE), "cost_usd": draw(MONEY), "estimated": draw(st.booleans())}
+    events.append(reply(1, calls, draw(INSTANTS), text=draw(TEXTS), failed=draw(st.booleans()), **usage))
+    for asked in calls:
+        written = draw(st.lists(WRITES, max_size=3, unique_by=lambda write: write.path))
+        events.append(ToolRequested(asked.seq, draw(INSTANTS), 1, asked))
+        values = {"tree_after": draw(st.none() | TEXTS), "duration_ms": draw(st.floats(0, 1e9))}
+        events.append(finished(asked, draw(INSTANTS), result=draw(TEXTS), writes=tuple(written), **values))
+    return events
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(events=one_turn())
+def test_any_values_come_back(any_graph: Graph, events: list[Event]) -> None:
+    """0, false, null and empty are four values and stay so (graph-model.md, rule 4)."""
+    _, run = opened(any_graph, 1)
+    claim = claimed(any_graph, run)
+    any_graph.record(attempt_owner(claim), events)
+    assert list(any_graph.events(claim.attempt_id)) == events
+
+
+def test_a_stale_fence_is_refused_and_writes_nothing(any_graph: Graph) -> None:
+    """After a takeover the old owner may write nothing more (graph-model.md, rule 3)."""
+    _, run = opened(any_graph, 1)
+    claim = claimed(any_graph, run)
+    any_graph.record(attempt_owner(claim), [turn(1)])
+    late = T0 + timedelta(hours=1)
+    orphan = any_graph.orphans(run.id, late, [])[0]
+    assert any_graph.close_interrupted(orphan, late)
+    with pytest.raises(StaleFenceError, match="taken over"):
+        any_graph.record(attempt_owner(claim), [reply(1)])
+    assert any_graph.events(claim.attempt_id) == (turn(1),)
+
+
+def test_a_wrong_fence_is_refused(any_graph: Graph) -> None:
+    """The fence of a write must be the attempt's current one."""
+    _, run = opened(any_graph, 1)
+    claim = claimed(any_graph, run)
+    with pytest.raises(StaleFenceError):
+        any_graph.record(Owner("Attempt", claim.attempt_id, claim.attempt_id, claim.fence + 1), [turn(1)])
+    assert any_graph.events(claim.attempt_id) == ()
+
+
+def test_an_unknown_attempt_is_refused(any_graph: Graph) -> None:
+    """There is no recording about, and no reading of, what is not there."""
+    nobody = new_id("p") + ":t0:1"
+    with pytest.raises(StaleFenceError, match="not in the graph"):
+        any_graph.record(Owner("Attempt", nobody, nobody, 1), [turn(1)])
+    with pytest.raises(UserError, match=nobody):
+        any_graph.events(nobody)
+
+
+def test_a_guards_verdict_hangs_on_the_call_that_it_is_about(any_graph: Graph) -> None:
+    """(Attempt)-[:TRIGGERED]->(GuardEvent)-[:AT]->(ToolCall), with evidence, and guards do not read it back."""
+    _, run = opened(any_graph, 1)
+    claim = claimed(any_graph, run)
+    asked = call(2)
+    fired = GuardFired(3, T0, 1, "repetition", "stop", "loop_detected", "same", 5, 5, {"calls": ["a", 1, None]}, 2)
+    loose = GuardFired(4, T0, 1, "budget", "warn", "budget_exhausted", "80 %", 16.0, 20.0, {})
+    any_graph.record(attempt_owner(claim), [turn(1), reply(1, (asked,)), fired, loose])
+    table = any_graph.query(
+        "MATCH (:Attempt {id: $id})-[:TRIGGERED]->(g:GuardEvent) OPTIONAL MATCH (g)-[:AT]->(c:ToolCall) "
+        "RETURN g.guard AS guard, g.evidenceJson AS evidence, c.seq AS call ORDER BY g.seq",
+        {"id": claim.attempt_id},
+    )
+    assert list(table.rows) == [["repetition", '{"calls":["a",1,null]}', 2], ["budget", "{}", None]]
+    assert any_graph.events(claim.attempt_id) == (turn(1), reply(1, (asked,)))
+
+
+def test_reviews_and_planning_rounds_have_turns_too(any_graph: Graph) -> None:
+    """(Review|PlanningRound)-[:TOOK]->(Turn)-[:CALLED]->(ToolCall); a review is fenced by its attempt."""
+    plan, run = opened(any_graph, 1)
+    claim = claimed(any_graph, run)
+    any_graph.await_review(claim, "Done.", "tree", T0)
+    review = Review(f"{claim.attempt_id}:review", None, None, "", "normal", "m", "h", 0, 0, 0, 0.0, T0)
+    any_graph.begin_review(claim, review)
+    any_graph.store_round(PlanningRound(f"{plan.id}:round1", plan.id, 1))
+    for owner in (
+        Owner("Review", review.id, claim.attempt_id, claim.fence),
+        Owner("PlanningRound", f"{plan.id}:round1"),
+    ):
+        any_graph.record(owner, [turn(1), reply(1, (call(2),))])
+        found = any_graph.query(
+            "MATCH (o {id: $id})-[:TOOK]->(:Turn)-[:CALLED]->(c:ToolCall) RETURN c.id", {"id": owner.id}
+        )
+        assert list(found.rows) == [[f"{owner.id}:2"]]
+    with pytest.raises(StaleFenceError):
+        any_graph.record(Owner("Review", review.id, claim.attempt_id, claim.fence - 1), [turn(3)])
+    with pytest.raises(GraphError, match="not in the graph"):
+        any_graph.record(Owner("PlanningRound", "nowhere"), [turn(1)])
+
+
+def test_a_long_text_is_stored_head_and_tail_and_kept_whole_beside(graph_server: GraphServer, tmp_path: Path) -> None:
+    """Text over 16 KiB: head and tail in the graph with ...Chars and ...Sha256, the whole in the artefact folder
+    (graph-model.md, rule 5); events() gives the whole."""
+    whole = "first ü\n" + "x" * 40_000 + "\nlast"
+    with graph_server.open() as graph:
+        _, run = opened(graph, 1)
+        claim = claimed(graph, run)
+        asked = call(2)
+        story = [turn(1), reply(1, (asked,)), ToolRequested(2, T0, 1, asked), finished(asked, result=whole)]
+        graph.record(attempt_owner(claim), story)
+        assert list(graph.events(claim.attempt_id)) == story
+        row = graph.query(
+            "MATCH (c:ToolCall {id: $id}) RETURN c.result, c.resultChars, c.resultSha256",
+            {"id": f"{claim.attempt_id}:2"},
+        ).rows[0]
+    stored, chars, digest = row
+    assert stored.startswith("first ü") and stored.endswith("last") and len(stored.encode()) <= 16 * 1024
+    assert digest in stored and chars == len(whole)
+    kept = list((graph_server.home / "artefacts").rglob(f"{digest}.txt"))
+    assert [path.read_text() for path in kept] == [whole]
+
+
+def test_known_secrets_are_stored_nowhere(graph_server: GraphServer) -> None:
+    """Secrets that the settings know are replaced by *** in everything stored, artefacts too (rule 6)."""
+    secret = new_id("sk-")
+
+    def redact(text: str) -> str:
+        return text.replace(secret, "***")
+
+    with graph_server.open(redact=redact) as graph:
+        _, run = opened(graph, 1)
+        claim = claimed(graph, run)
+        asked = call(2, arguments_json=f'{{"key":"{secret}"}}', writes_to=(secret,))
+        fired = GuardFired(3, T0, 1, "g", "warn", "c", secret, 1, 1, {"seen": [secret]})
+        done = finished(asked, result=f"{secret} " * 2_000, writes=(FileWrite(f"shop/{secret}.py", 1, 1, "b"),))
+        graph.record(attempt_owner(claim), [turn(1), reply(1, (asked,), text=secret), fired, done])
+        found = graph.query(
+            "MATCH (a:Attempt {id: $id})-[*0..3]->(n) RETURN n", {"id": claim.attempt_id}
+        )
+        assert "***" in str(found.rows) and secret not in str(found.rows)
+    assert all(secret not in path.read_text() for path in (graph_server.home / "artefacts").rglob("*.txt"))
+
+
+def test_text_that_utf8_cannot_hold_is_stored_all_the_same(any_graph: Graph) -> None:
+    """A hostile reply with a lone surrogate or a NUL stops nobody."""
+    _, run = opened(any_graph, 1)
+    claim = claimed(any_graph, run)
+    any_graph.record(attempt_owner(claim), [turn(1), reply(1, text="a\ud800b\x00c")])
+    assert any_graph.events(claim.attempt_id)[1] == reply(1, text="a?b\x00c")
