@@ -1,0 +1,222 @@
+"""Replay of traces and recorded attempts under other limits (guards.md, property 4)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.domain.errors import UserError
+from orchestrator.domain.events import Event, GuardFired
+from orchestrator.domain.verdict import Allow, Refuse, Stop, Warn
+from orchestrator.guards.limits import GuardLimits
+from orchestrator.guards.panel import Panel
+from orchestrator.insight.replay import (
+    ReplayLimits,
+    disagreements,
+    parse_limits,
+    replay_attempt,
+    replay_trace,
+    replay_traces,
+)
+from orchestrator.insight.traces import Trace, TraceCall, read_traces
+from tests.guards.scripts import Result, call, choke
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "traces" / "coding-agents.jsonl"
+shared = pytest.mark.skipif(not SHARED.exists(), reason="the traces of real runs are not part of this repository")
+
+ROUNDS = 5
+
+
+def step(name: str, sha: str = "r", *, ok: bool = True, chars: int = 400, **arguments: Any) -> TraceCall:
+    """One call of a trace."""
+    return TraceCall(name=name, arguments=arguments, ok=ok, result_sha=sha, result_chars=chars)
+
+
+def trace(*calls: TraceCall) -> Trace:
+    """A trace of these calls."""
+    return Trace(id="t", calls=calls)
+
+
+def edit(number: int, path: str = "a.py") -> TraceCall:
+    """A successful edit with something new."""
+    return step("edit_file", f"e{number}", path=path, old_str=f"v{number}", new_str=f"v{number + 1}")
+
+
+def run(command: str, sha: str, *, ok: bool = True, chars: int = 400) -> TraceCall:
+    """A command."""
+    return step("run_command", sha, ok=ok, chars=chars, command=command)
+
+
+CALLS = st.builds(
+    step,
+    st.sampled_from(["read_file", "write_file", "edit_file", "run_command", "search"]),
+    st.sampled_from(["r1", "r2", "r3"]),
+    ok=st.booleans(),
+    path=st.sampled_from(["a", "b"]),
+    new_str=st.sampled_from(["", "x", "y"]),
+)
+
+
+@given(st.lists(CALLS, min_size=1, max_size=12), st.integers(1, 8))
+def test_any_last_k_calls_repeated_for_ever_stop_within_five_rounds(calls: list[TraceCall], k: int) -> None:
+    """Property 4: whatever the cycle holds (failures, writes, equal calls), five rounds of it are the end."""
+    stop = replay_trace(trace(*calls), ReplayLimits(), repeat_last=k).stop
+    assert stop is not None
+    assert stop.at_tool_call <= len(calls) + (ROUNDS - 1) * min(k, len(calls))
+
+
+@shared
+def test_no_real_trace_is_stopped_and_every_repetition_is() -> None:
+    """Property 4 on the ten traces of real coding agents."""
+    for each in read_traces(SHARED.read_text()):
+        assert replay_trace(each, ReplayLimits()).stop is None, each.id
+        kept = len(each.calls) - (each.calls[-1].name == "finish_task")
+        for k in range(1, 9):
+            stop = replay_trace(each, ReplayLimits(), repeat_last=k).stop
+            assert stop is not None
+            assert stop.at_tool_call <= kept + (ROUNDS - 1) * k, (each.id, k)
+
+
+HONEST = {
+    "eight reads in a row": [step("read_file", f"r{n}", path=f"{n}.py") for n in range(8)],
+    "tests after each of fifteen edits": [c for n in range(15) for c in (edit(n), run("pytest", "1 failed", ok=False))],
+    "polling with news": [run("tail log", f"{n} %") for n in range(60)],
+    "four equal reads, then work": [*[step("read_file", "r", path="d")] * 4, edit(1), run("pytest", "ok")],
+    "greps without a match": [run(f"grep x{n}", "empty", ok=False, chars=30) for n in range(9)],
+    "six undos in a row": [step("edit_file", f"u{n}", path="a.py") for n in range(6)],
+    "many undos do not count as rewriting": [step("edit_file", f"u{n}", path="a.py") for n in range(30)],
+    "an edit retried after reading again": [
+        *[c for n in range(6) for c in (step("edit_file", f"no match {n}", ok=False, path="a", old_str=f"{n}"),
+                                        step("read_file", "r", path="a", view_range=[n, n + 9]))],
+        edit(1),
+    ],
+    "one long file in nineteen parts": [edit(n) for n in range(19)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_work_is_not_stopped(name: str) -> None:
+    """Property 4: what looks repetitive and is not, runs to its end."""
+    replayed = replay_trace(trace(*HONEST[name]), ReplayLimits())
+    assert replayed.stop is None
+
+
+def test_budget_and_checkpoints_apply_to_a_trace_only_where_the_limits_set_them() -> None:
+    """Property 4: 300 different reads run on under the defaults, and stop under a budget or a checkpoint limit."""
+    reads = trace(*(step("read_file", f"r{n}", path=f"{n}") for n in range(300)))
+    assert replay_trace(reads, ReplayLimits()).stop is None
+    for toml, code, at in (("budget = 20", "budget_exhausted", 22), ("progress_stop = 30", "no_progress", 31)):
+        stop = replay_trace(reads, parse_limits(toml)).stop
+        assert stop is not None
+        assert (stop.code, stop.at_tool_call) == (code, at)
+
+
+def test_the_answer_has_the_shape_that_calibrate_prints() -> None:
+    """Issue 4, item 8: traces with id, calls, stop (guard, reason, atToolCall) or null, and warnings."""
+    traces = read_traces(json.dumps({"id": "t", "calls": [{"name": "search", "arguments": None, "ok": True}] * 9}))
+    looping, honest = replay_traces([*traces, trace(edit(1))], ReplayLimits())["traces"]
+    assert looping["id"] == "t"
+    assert looping["calls"] == 9
+    assert looping["stop"] == {"guard": "stall", "reason": "stalled", "atToolCall": 5}
+    assert looping["warnings"][0] == {"guard": "stall", "reason": "stalled", "atToolCall": 3}
+    assert honest == {"id": "t", "calls": 1, "stop": None, "warnings": []}
+
+
+def test_a_closing_finish_task_is_left_out_of_the_cycle() -> None:
+    """Issue 4: the graft repeats work, not the end of it."""
+    work = trace(edit(1), run("pytest", "ok"), step("finish_task", "done"))
+    stop = replay_trace(work, ReplayLimits(), repeat_last=2).stop
+    assert stop is not None
+    assert stop.at_tool_call <= 2 + 4 * 2
+
+
+@pytest.mark.parametrize("line", ["[]", "{", '{"id": "x"}', '{"id": "x", "calls": [{"name": 1}]}'])
+def test_a_line_that_is_no_trace_is_named(line: str) -> None:
+    """Bad input: the line's number and what is wrong with it."""
+    good = trace(edit(1)).model_dump_json()
+    with pytest.raises(UserError, match="Line 3"):
+        read_traces(f"{good}\n\n{line}\n")
+
+
+def test_an_empty_trace_is_replayed_to_nothing() -> None:
+    """Bad input: a trace without calls has nothing to repeat."""
+    assert replay_trace(trace(), ReplayLimits(), repeat_last=3).stop is None
+
+
+# --- limits files -----------------------------------------------------------------------------------------------------
+
+
+def test_limits_are_read_at_the_top_or_in_a_guards_table() -> None:
+    """parse_limits: both places, and the budget beside them."""
+    for toml in ("thrash_stop = 7\nbudget = 30", "[guards]\nthrash_stop = 7\nbudget = 30"):
+        parsed = parse_limits(toml)
+        assert (parsed.limits.thrash_stop, parsed.budget) == (7, 30)
+    assert parse_limits("").limits == GuardLimits()
+
+
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [
+        ("repetition_stopp = 4", "'repetition_stopp'; did you mean 'repetition_stop'"),
+        ("[guards]\nxyzzy = 1", "'xyzzy'"),
+        ("repetition_stop = 'many'", "repetition_stop = 'many'"),
+        ("stall_batches = 1", "stall_batches = 1"),
+        ("budget = 0", "budget = 0"),
+        ("budget = true", "budget = True"),
+        ("guards = 3", "must be a table"),
+        ("a = = 1", "no TOML"),
+    ],
+)
+def test_limits_that_are_wrong_are_named(toml: str, said: str) -> None:
+    """Bad input: one message with the key, its value, and the nearest known key."""
+    with pytest.raises(UserError) as caught:
+        parse_limits(toml)
+    assert said in caught.value.message
+
+
+# --- recorded attempts ------------------------------------------------------------------------------------------------
+
+
+def _recorded() -> list[Event]:
+    """An attempt as the engine records it: every verdict behind the event that it is about."""
+    script = choke(30, lambda each: Result(error="E" if each.tool == "search" else ""))
+    script.run([[call("read_file", n)] for n in range(25)])
+    script.run([[call("search", n)] for n in range(20)])
+    panel, recorded = Panel.begin(GuardLimits(), 30, ("**",)), list[Event]()
+    for event in script.events:
+        panel, verdicts = panel.judge(event)
+        recorded.append(event)
+        recorded += [_fired(v, panel.calls_executed) for v in verdicts if not isinstance(v, Allow)]
+    return recorded
+
+
+def _fired(verdict: Warn | Refuse | Stop, at: int) -> GuardFired:
+    kind: Any = type(verdict).__name__.lower()
+    said = (verdict.guard, kind, verdict.code, verdict.message, verdict.observed, verdict.limit, verdict.evidence)
+    return GuardFired(0, _EPOCH, at, *said)
+
+
+_EPOCH = choke().at
+
+
+def test_live_and_replayed_verdicts_agree() -> None:
+    """Issue 4, item 8: a replay under an attempt's own limits fires what was recorded, where it was recorded."""
+    recorded = _recorded()
+    assert any(isinstance(event, GuardFired) for event in recorded)
+    assert disagreements(recorded, GuardLimits(), 30, ("**",)) == ()
+    assert disagreements(recorded, GuardLimits(same_error_stop=3, same_error_warn=2), 30, ("**",)) != ()
+
+
+def test_other_limits_say_what_would_have_been_saved() -> None:
+    """Issue 4, item 8: what would have fired, when, and the calls saved."""
+    recorded = _recorded()
+    assert replay_attempt(recorded, GuardLimits(), 30, ("**",)).calls_saved == 0
+    earlier = replay_attempt(recorded, GuardLimits(same_error_warn=1, same_error_stop=2), 30, ("**",))
+    assert earlier.stop is not None
+    assert (earlier.stop.code, earlier.stop.at_tool_call) == ("same_error", 27)
+    assert earlier.calls_saved == 2
