@@ -196,7 +196,7 @@ def _validated(layers: _Layers) -> Settings:
     if settings is None or layers.defects:
         count = f"{len(layers.defects)} defect{'s' if len(layers.defects) > 1 else ''}"
         lines = "\n".join(f"  {defect}" for defect in layers.defects)
-        raise UserError(f"The settings have {count}:\n{lines}", next_step="\ndocs/settings.md lists every setting.")
+        raise UserError(f"The settings have {count}:\n{lines}\norchestrate's docs/settings.md lists every setting.")
     return settings
 
 

@@ -52,6 +52,13 @@ def test_nothing_secret_changes_nothing() -> None:
     assert redactor([])("sk-anything") == "sk-anything"
 
 
+def test_key_of_several_lines_is_found_line_by_line() -> None:
+    """A private key that a tool prints indented is taken out all the same; its public header may stay."""
+    key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\nkSAoIBAQC7VJTUt9Us8c\n-----END KEY-----\n"
+    shown = redactor([key])("  MIIEvQIBADANBgkqhkiG\n  kSAoIBAQC7VJTUt9Us8c\n")
+    assert shown == "  ***\n  ***\n"
+
+
 def test_mask_is_not_redacted_again() -> None:
     """One pass: what replaces a secret is not looked at again."""
     assert redactor(["secret", "******"])("secret") == "***"

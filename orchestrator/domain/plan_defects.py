@@ -54,10 +54,7 @@ class PlanFileError(PlanError):
         lines = [f"  {defect}" for defect in self.defects[:_SHOWN]]
         if len(defects) > _SHOWN:
             lines.append(f"  and {len(defects) - _SHOWN} more")
-        super().__init__(
-            f"The plan has {count}:\n" + "\n".join(lines),
-            next_step="\n`orchestrate plan --schema` prints every field with its meaning.",
-        )
+        super().__init__(f"The plan has {count}:\n" + "\n".join(lines) + "\nMend them and load the plan again.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,11 +123,9 @@ def _allowed(task: TaskFile, files: frozenset[str]) -> tuple[str, ...]:
 
 
 def _refusals(task: TaskFile, *, plan_level: bool) -> tuple[str, ...]:
-    reasons = _refused(task.verification)
-    if not plan_level and len(reasons) == len(task.verification):
-        missing = "no executable verification, its own or the plan's: give a command whose exit code is the answer"
-        return (*reasons, missing)
-    return reasons
+    if not task.verification and not plan_level:
+        return ("no executable verification, its own or the plan's: give a command whose exit code is the answer",)
+    return _refused(task.verification)
 
 
 def _refused(*commands: Sequence[str]) -> tuple[str, ...]:
