@@ -42,7 +42,8 @@ def test_verification_commands_is_another_name_of_verification() -> None:
 
 def test_null_is_absence() -> None:
     """A field with nothing behind it takes its default, unless it is required or unknown."""
-    empty: dict[str, Any] = {"edge_cases": None, "max_attempts": None, "verification": None, "verification_criteria": None}
+    names = ("edge_cases", "max_attempts", "verification", "verification_criteria")
+    empty: dict[str, Any] = dict.fromkeys(names)
     assert plan(task(**empty)).ready() == plan(task()).ready()
     assert "zzz" in only(plan(task(zzz=None)))
 
