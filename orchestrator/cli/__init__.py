@@ -96,6 +96,8 @@ def run(arguments: list[str]) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         return _reader_left()
+    except SystemExit as leaving:  # click leaves by itself after completion, and when a reader of stdout has left
+        return int(leaving.code or 0) if "_ORCHESTRATE_COMPLETE" in os.environ else BROKEN_PIPE
     except Exception as error:  # the last resort: a defect of ours must not end as a traceback on the screen
         from orchestrator.cli.logs import record_crash
 

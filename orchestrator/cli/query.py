@@ -47,6 +47,8 @@ def command(
 
 
 def _answer(invocation: Invocation, text: str | None, name: str | None, given: dict[str, Any], *, write: bool) -> Table:
+    from dataclasses import replace
+
     from orchestrator.insight.saved import require_parameters, saved_query
 
     saved = saved_query(name) if name is not None else None
@@ -54,7 +56,10 @@ def _answer(invocation: Invocation, text: str | None, name: str | None, given: d
     statement = saved.cypher if saved else text or ""
     require_parameters(statement, {"repository": "", **bound})
     with invocation.app() as app:
-        return app.graph.query(statement, {"repository": app.repository.record.id, **bound}, write=write)
+        table = app.graph.query(statement, {"repository": app.repository.record.id, **bound}, write=write)
+    if saved and not table.rows:  # the embedded server names no columns without a row
+        return replace(table, columns=saved.columns)
+    return table
 
 
 def _catalogue() -> Table:

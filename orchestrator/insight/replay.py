@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.events import Event, GuardFired, ReplyReceived, ToolFinished
+from orchestrator.domain.ledger import NAME as LEDGER
 from orchestrator.domain.plan_defects import nearest
 from orchestrator.domain.verdict import Allow, Refuse, Stop, Verdict, Warn
 from orchestrator.guards.guard import executed
@@ -130,15 +131,19 @@ def replay_attempt(events: Sequence[Event], limits: GuardLimits, budget: int, al
 
 
 def disagreements(
-    events: Sequence[Event], limits: GuardLimits, budget: int, allowed_paths: tuple[str, ...]
+    events: Sequence[Event],
+    recorded: Sequence[GuardFired],
+    limits: GuardLimits,
+    budget: int,
+    allowed_paths: tuple[str, ...],
 ) -> tuple[str, ...]:
     """Where a replay under an attempt's own limits differs from the verdicts recorded with it; empty when the live
     Panel and the replayed one agree. The ledger's verdicts are no fold over one attempt and are left out."""
-    recorded = [_recorded(event) for event in events if isinstance(event, GuardFired) and event.guard != "ledger"]
+    live = [_recorded(fired) for fired in recorded if fired.guard != LEDGER]
     replayed = list(replay_attempt(events, limits, budget, allowed_paths).fired)
-    length = max(len(recorded), len(replayed))
-    pairs = zip(_padded(recorded, length), _padded(replayed, length), strict=True)
-    return tuple(f"recorded {live}, replayed {again}" for live, again in pairs if live != again)
+    length = max(len(live), len(replayed))
+    pairs = zip(_padded(live, length), _padded(replayed, length), strict=True)
+    return tuple(f"recorded {then}, replayed {now}" for then, now in pairs if then != now)
 
 
 def replay_trace(trace: Trace, limits: ReplayLimits, *, repeat_last: int = 0) -> Replay:

@@ -64,7 +64,7 @@ ANSWERS: dict[str, list[list[Any]]] = {
     "why-failed": [
         [
             "beta", "failed", "stops_exhausted", 1, "stopped", "loop_detected", "Loop",
-            "repetition: same call (5.0 seen, limit 5.0)", [], ["x -> exit 1"], None, None,
+            "repetition (5.0 seen, limit 5.0)", [], ["x -> exit 1"], None, None,
         ]
     ],
 }  # fmt: skip

@@ -6,15 +6,17 @@ import threading
 import time
 from dataclasses import dataclass, field
 
+from rich.console import RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
-from rich.table import Table
 from rich.text import Text
 
 from orchestrator.cli.render.lines import IN_PLACE, line
 from orchestrator.cli.render.screen import console, grid
 from orchestrator.cli.render.text import clean, duration, money, one_line, tokens
 from orchestrator.domain import progress as p
+
+PLANNING = "plan"  # what the events of a planning round have as their task
 
 
 @dataclass
@@ -63,8 +65,10 @@ class LiveScreen:
     def _apply(self, event: p.Progress) -> None:
         if isinstance(event, p.TaskClaimed):
             self._rows[event.task] = _Row(event.attempt, event.budget)
-        elif isinstance(event, p.AttemptEnded | p.TaskEnded):
-            self._rows.pop(event.task, None)
+        elif isinstance(event, p.RoundStarted):
+            self._rows[PLANNING] = _Row(event.number, 0)
+        elif isinstance(event, p.AttemptEnded | p.TaskEnded | p.RoundEnded):
+            self._rows.pop(getattr(event, "task", PLANNING), None)
         elif row := self._rows.get(getattr(event, "task", "")):
             row.now = _doing(event) or row.now
             row.used = getattr(event, "calls_used", row.used)
@@ -72,7 +76,9 @@ class LiveScreen:
             row.tokens = getattr(event, "tokens", row.tokens)
             row.cost_usd = getattr(event, "cost_usd", row.cost_usd)
 
-    def _table(self) -> Table:
+    def _table(self) -> RenderableType:
+        if not self._rows:
+            return Text()
         table = grid("task", "now", "budget", "", "tokens", "cost", "time", right=("tokens", "cost", "time"))
         with self._lock:
             rows = list(self._rows.items())

@@ -10,7 +10,7 @@ from rich.text import Text
 from orchestrator.cli.render.screen import status_text
 from orchestrator.cli.render.text import clean, duration, money, one_line, tokens
 from orchestrator.domain.records import Check
-from orchestrator.domain.stops import ATTEMPT_STOPS, reason
+from orchestrator.domain.stops import ATTEMPT_STOPS
 from orchestrator.insight.story import Held, Story, StoryCall, StoryNote, StoryTurn
 
 TAIL_LINES = 12
@@ -134,8 +134,7 @@ def _ending(story: Story) -> Text:
 def _actions(story: Story) -> list[str]:
     """What can be done next: as diagnosed, else as the taxonomy of ends has it, unless the detail says so already."""
     diagnosed = list(story.diagnosis.get("actions") or [])
-    code = story.attempt.stop_reason
-    known = [reason(code).next_step] if code in ATTEMPT_STOPS else []
+    known = [reason.next_step for code, reason in ATTEMPT_STOPS.items() if code == story.attempt.stop_reason]
     said = story.attempt.stop_detail or ""
     return [action for action in diagnosed or known if action not in said]
 

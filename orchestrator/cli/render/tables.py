@@ -11,7 +11,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from orchestrator.cli.render.machine import plain
-from orchestrator.cli.render.screen import console, grid, status_text
+from orchestrator.cli.render.screen import PIPE_WIDTH, console, grid, status_text
 from orchestrator.cli.render.text import cell, count, duration, money, one_line, tokens
 from orchestrator.domain.records import Table, TaskState
 
@@ -26,7 +26,7 @@ def print_table(table: Table) -> None:
     shown = _grid(table.columns, rows)
     screen = console()
     room = screen.width if screen.is_terminal else WIDEST
-    wide = Measurement.get(screen, screen.options, shown).maximum > room
+    wide = Measurement.get(screen, screen.options.update(width=PIPE_WIDTH), shown).maximum > room
     return screen.print(_records(table.columns, rows) if wide else shown)
 
 
@@ -45,7 +45,7 @@ def _records(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Group:
         record = RichTable.grid(padding=(0, 2))
         for column, value in zip(columns, row, strict=True):
             record.add_row(Text(column, style="dim"), Text(cell(value)))
-        parts += [Text(f"row {number}", style="bold"), record]
+        parts += [Text(f"row {number} of {len(rows)}", style="bold"), record]
     return Group(*parts)
 
 

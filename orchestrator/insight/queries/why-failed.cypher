@@ -17,7 +17,7 @@ OPTIONAL MATCH (t)-[:HAS_ATTEMPT]->(a:Attempt)
 OPTIONAL MATCH (a)-[:TRIGGERED]->(g:GuardEvent {verdict: "stop"})
 WITH t, diagnosis, a, g ORDER BY g.seq
 WITH t, diagnosis, a,
-     collect(g.guard + ": " + g.reason + " (" + toString(g.observed) + " seen, limit " + toString(g.limit) + ")") AS guards
+     collect(g.guard + " (" + toString(g.observed) + " seen, limit " + toString(g.limit) + ")") AS guards
 OPTIONAL MATCH (a)-[:FOUND|REVIEWED_BY|RAISED*1..2]->(f:Finding)
 WHERE f.severity IN ["critical", "error"]
 WITH DISTINCT t, diagnosis, a, guards, f
