@@ -127,9 +127,8 @@ class Reading(Part):
     def resolve(self, text: str, repository_id: str) -> tuple[str, str]:
         """(label, id) for a full id, a task's key in the newest plan, or a unique prefix of an id. Raises UserError
         naming the candidates."""
-        plan_part = text.partition(":")[0]
-        rows = self._rows("resolve_ids", repositoryId=repository_id, text=text, plan=plan_part, below=":" in text)
-        candidates = sorted((row["id"], row["label"]) for row in rows) if text else []
+        rows = self._rows("resolve_ids", repositoryId=repository_id, text=text) if text else []
+        candidates = _topmost(sorted((row["id"], row["label"]) for row in rows))
         for found, label in candidates:
             if found == text:
                 return label, found
@@ -155,6 +154,12 @@ class Reading(Part):
         assessment = build(Assessment, row["assessment"]) if row["assessment"] else None
         more = {"task": self._build(Task, stored), "assessment": assessment}
         return self._build(TaskState, {"attemptNumber": 0} | stored, **more)
+
+
+def _topmost(candidates: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The candidates without those below another one: the prefix of a task's id is that of its attempts' too."""
+    ids = {found for found, _ in candidates}
+    return [(found, label) for found, label in candidates if found.rpartition(":")[0] not in ids]
 
 
 def _unresolved(text: str, candidates: list[tuple[str, str]]) -> UserError:
