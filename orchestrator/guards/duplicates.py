@@ -78,7 +78,9 @@ class Duplicates:
         return replace(self, batch=remember(self.batch, event.call.signature, (event.seq, event.call.pure)))
 
     def _finished(self, event: ToolFinished) -> Duplicates:
-        if event.status in ("refused", "duplicate") or event.error_kind == "malformed":
+        if event.status == "refused":  # it has no result that could answer another: that one is judged itself
+            return replace(self, batch=forget(self.batch, event.call.signature))
+        if event.status == "duplicate" or event.error_kind == "malformed":
             return self
         if event.call.pure:
             return self._read(event)

@@ -41,6 +41,12 @@ def test_a_refused_write_changes_nothing() -> None:
     assert run.statuses == ["ok", "refused", "duplicate"]
 
 
+def test_a_refused_call_answers_no_other() -> None:
+    """Scope: the same write outside the allowed paths twice in one reply is refused twice, never served or executed."""
+    run = choke(allowed=("src/**",)).run([[call("write_file", "etc/x"), call("write_file", "etc/x")]])
+    assert run.statuses == ["refused", "refused"]
+
+
 def test_a_write_within_a_batch_makes_what_follows_new() -> None:
     """R1.3: read, write, read and write A, write B, write A in one reply are all executed."""
     run = choke().run([[READ, call("edit_file", "a.py=1"), READ]])
