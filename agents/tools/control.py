@@ -3,11 +3,12 @@ because the gates judge what they hold (R2.5)."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, field_validator
 
 from agents.tools.port import Arguments
+from orchestrator.domain.plan import repository_path
 
 
 class FinishTask(Arguments):
@@ -45,7 +46,7 @@ class RequestBudget(Arguments):
 class RequestScope(Arguments):
     """Ask to be allowed to change further files. Granted at most once."""
 
-    paths: list[str] = Field(min_length=1)
+    paths: list[Annotated[str, AfterValidator(repository_path)]] = Field(min_length=1)
     """Paths or globs, from the repository's top level."""
     justification: str = Field(min_length=1)
     """Why the task cannot be done without them."""

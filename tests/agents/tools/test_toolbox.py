@@ -34,6 +34,7 @@ def _spelt(value: Any, integral: bool) -> Any:
     return value
 
 
+@settings(deadline=None)
 @given(JSON)
 def test_a_signature_does_not_depend_on_spelling(value: Any) -> None:
     """Key order and 1 against 1.0 make no difference (R1.2)."""
@@ -50,6 +51,7 @@ def _typed(value: Any) -> Any:
     return (kind, value)
 
 
+@settings(deadline=None)
 @given(JSON, JSON)
 def test_different_values_have_different_signatures(one: Any, other: Any) -> None:
     """Two calls have one signature only if their values are equal in type and value (R1.2)."""
@@ -94,6 +96,8 @@ DEFECTS = [
     ("readfile", '{"path": "a"}', "Did you mean read_file?"),
     ("submit_review", "{}", "there is no tool 'submit_review'"),
     ("request_budget", '{"additional": 0, "justification": "x"}', "greater than or equal to 1"),
+    ("request_scope", '{"paths": ["../x"], "justification": "x"}', "leads out of the repository"),
+    ("request_scope", '{"paths": [], "justification": "x"}', "at least 1 item"),
     ("run_command", '{"command": "true", "timeout_s": -1}', "greater than 0"),
 ]
 
