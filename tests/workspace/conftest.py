@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from orchestrator.workspace.sandbox import probe
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
 from orchestrator.workspace.worktree import Worktree
 from tests.workspace.repositories import discovered, git, make_repository
+
+INTERPRETER = (sys.prefix, sys.base_prefix)
 
 OpenWorkspaces = Callable[..., ShadowWorkspaces]
 
@@ -54,7 +57,9 @@ def confined(request: pytest.FixtureRequest, repository: Path) -> Iterator[Workt
     if not tried.works:
         pytest.skip(f"NOT TESTED HERE: {tried.reason}")
     found = discovered(repository)
-    settings = Settings(sandbox=SandboxSettings(level=request.param, memory_mb=400, output_limit=1_000_000))
+    settings = Settings(
+        sandbox=SandboxSettings(level=request.param, memory_mb=400, output_limit=1_000_000, read_paths=INTERPRETER)
+    )
     opened_workspaces = open_workspaces(found, found.home, settings)
     opened = opened_workspaces.open("attempt1", found.head, head=opened_workspaces.resolve("HEAD"))
     yield opened

@@ -176,7 +176,9 @@ def test_close_removes_what_a_worker_locked(workspaces: ShadowWorkspaces) -> Non
     """Folders without rights and folders nested thousands deep are removed too."""
     head = workspaces.resolve("HEAD")
     workspace = workspaces.open("deep", head, head=head)
-    workspace.run("mkdir -p closed/in && chmod 000 closed; for i in $(seq 1500); do mkdir d; cd d || break; done")
+    deep = "import os\nfor _ in range(1500): os.mkdir('d'); os.chdir('d')"
+    said = workspace.run(f'mkdir -p closed/in && chmod 000 closed && {sys.executable} -c "{deep}"')
+    assert said.exit_code == 0, said
     workspace.close()
     workspace.close()
     assert not workspace.place.folder.exists()

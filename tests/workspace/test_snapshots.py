@@ -75,7 +75,7 @@ def test_content_is_kept_byte_for_byte(workspace: Worktree) -> None:
 
 
 def test_ignored_files_stay_out_unless_a_tool_wrote_them(workspace: Worktree) -> None:
-    """What commands leave in ignored places is not in the snapshot; an ignored file that a file tool wrote is (R4.10)."""
+    """R4.10: what commands leave in ignored places is not in the snapshot, what a file tool wrote there is."""
     start = workspace.snapshot()
     (workspace.place.tree / "cache").mkdir()
     (workspace.place.tree / "cache" / "left").write_text("by a command")

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from orchestrator.workspace.sandbox.box import Box, Launch, Mount, Private
+from orchestrator.workspace.sandbox.box import MOST_TASKS, Box, Launch, Private
 
 INSIDE = Path("/run/orchestrate")
 """Where the sandbox shows what is ours: the Shadow and the private HOME."""
@@ -14,8 +14,9 @@ INSIDE = Path("/run/orchestrate")
 _MASKED = (Path("/home"), Path("/root"), Path("/run"), Path("/mnt"), Path("/media"))
 
 
-_STARTED = 'echo >"/dev/fd/$0"; exec "$@"'
-"""Tells the supervisor, by a byte, that the sandbox stood before the command ran."""
+_STARTED = 'ulimit -u {tasks} 2>/dev/null || ulimit -p {tasks} 2>/dev/null; echo >"/dev/fd/$0"; exec "$@"'
+"""Bounds the processes and threads (in a user namespace of its own the count starts at none; root is never bound), and
+tells the supervisor, by a byte, that the sandbox stood before the command ran."""
 
 
 def launch(box: Box, command: str, private: Private, marker: int) -> Launch:
@@ -27,7 +28,7 @@ def launch(box: Box, command: str, private: Private, marker: int) -> Launch:
     for target in sorted(path for path, mount in mounts.items() if mount[0] == "--tmpfs"):
         argv += ["--remount-ro", str(target)]
     argv += ["--remount-ro", "/dev", "--chdir", str(box.shown_root), "--"]
-    argv += ["/bin/sh", "-c", _STARTED, str(marker), *shell(command)]
+    argv += ["/bin/sh", "-c", _STARTED.format(tasks=4 * MOST_TASKS), str(marker), *shell(command)]
     environment = dict(box.environment) | {"HOME": str(INSIDE / "home"), "TMPDIR": "/tmp"}  # noqa: S108
     return Launch(tuple(argv), Path("/"), environment)
 
@@ -90,9 +91,3 @@ def trial() -> list[str]:
     """A command line that succeeds only where bubblewrap works for real."""
     box = ["--unshare-all", "--unshare-user", "--die-with-parent", "--cap-drop", "ALL"]
     return ["bwrap", *box, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--", "/bin/sh", "-c", "exit 0"]
-
-
-def mountable(mount: Mount, tree: Path, root: Path) -> bool:
-    """Whether a shared folder's place in the worktree is free for it."""
-    inside = tree / mount.target.relative_to(root)
-    return not inside.is_symlink() and (not inside.exists() or inside.is_dir() == mount.source.is_dir())

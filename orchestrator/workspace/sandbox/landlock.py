@@ -1,17 +1,18 @@
-"""Where no namespace can be had: Landlock alone confines files and TCP, and a small launcher ends the tree. Nothing is
+"""Where no namespace can be had: Landlock confines files, a filter sockets, a small launcher ends the tree. Nothing is
 mounted, so the worktree stands at its own path and `workspace.share` does not apply (decision 9)."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 
 from orchestrator.workspace.sandbox import launcher
 from orchestrator.workspace.sandbox.box import Box, Launch, Private
 from orchestrator.workspace.sandbox.bubblewrap import shell
 
-OLDEST_ABI = 4
-"""The first Landlock that can refuse TCP (Linux 6.7)."""
+OLDEST_ABI = 3
+"""The first Landlock that guards truncation too (Linux 6.2)."""
 
 _READABLE = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap", "/proc", "/sys",
@@ -46,5 +47,7 @@ def reason_against() -> str:
         return "Landlock is Linux only"
     version = launcher.abi()
     if version < OLDEST_ABI:
-        return f"this kernel has Landlock version {version}, needed {OLDEST_ABI} (Linux 6.7) or later"
+        return f"this kernel has Landlock version {version}, needed {OLDEST_ABI} (Linux 6.2) or later"
+    if os.uname().machine not in launcher.SYSCALLS:
+        return f"its socket filter is not written for {os.uname().machine}"
     return ""

@@ -22,8 +22,10 @@ from orchestrator.workspace.sandbox.box import Bounds, Launch
 
 Ended = Literal["exited", "timeout", "idle", "memory", "output", "signal", "not_started"]
 
-TICK_S = 0.1
-"""How often the process tree is looked at."""
+TICK_S = 0.02
+"""How often bounds are looked at."""
+CENSUS_S = 0.2
+"""How often the process tree is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,24 +97,24 @@ class _Watch:
     output: bytearray = field(default_factory=bytearray)
     ended: Ended = "exited"
     detail: str = ""
+    _overrun: bool = False
     _last_output: float = 0.0
+    _next_census: float = 0.0
+    _threads_before: int = field(default_factory=census.threads)
 
     def follow(self) -> None:
         """Collect output until it exits or a bound is reached."""
         self._last_output = self.began
         with self._reader() as reader, _exit_of(self.running.pid, reader):
-            next_look = self.began + TICK_S
             while self.running.poll() is None and self.ended == "exited":
                 for key, _ in reader.select(TICK_S):
                     if key.fileobj is self.running.stdout and not self._collect():
                         reader.unregister(key.fileobj)
-                if time.monotonic() >= next_look:
-                    self._look()
-                    next_look = time.monotonic() + TICK_S
+                self._look()
 
     def end(self) -> None:
-        """End whatever is left of it: SIGTERM, two seconds, SIGKILL; then take what it still wrote."""
-        if self.running.poll() is None:
+        """End whatever is left of it: SIGTERM, two seconds, SIGKILL (a fork bomb at once); take what it wrote."""
+        if self.running.poll() is None and not self._overrun:
             census.terminate(self.running.pid)
             with suppress(subprocess.TimeoutExpired):
                 self._drain(census.GRACE_S)
@@ -162,13 +164,17 @@ class _Watch:
             self._stop("timeout", f"it took longer than {bounds.timeout_s:g} seconds")
         elif now - self._last_output > bounds.idle_s:
             self._stop("idle", f"no output for {bounds.idle_s:g} seconds")
-        else:
+        elif now > self._next_census or census.threads() > self._threads_before + bounds.tasks:
             self._look_at_tree()
+            self._next_census = time.monotonic() + CENSUS_S
 
     def _look_at_tree(self) -> None:
+        """A census reads every process, so it waits its turn, unless the machine suddenly has so many more threads that
+        this may be a fork bomb, which doubles within milliseconds."""
         count, memory = census.measure(self.running.pid, self.bounds.memory_bytes)
         if count > self.bounds.tasks:
             self._stop("memory", f"{count} processes, limit {self.bounds.tasks}")
+            self._overrun = True
         elif memory > self.bounds.memory_bytes:
             self._stop("memory", f"{memory // 1_000_000} MB of memory, limit {self.bounds.memory_bytes // 1_000_000}")
 

@@ -1,0 +1,57 @@
+"""A command's environment, and what stays readable of the user's home."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from orchestrator.workspace.sandbox.environment import readable_paths, scrubbed
+
+
+def test_only_listed_names_are_inherited(tmp_path: Path) -> None:
+    """What is not on the list does not reach a command, whatever it is called."""
+    environ = {
+        "PATH": "/bin",
+        "LC_ALL": "C",
+        "AWS_PROFILE": "x",
+        "X_TOKEN": "x",
+        "LC_PASSWORD": "x",
+        "SSH_AUTH_SOCK": "x",
+    }
+    found = scrubbed(environ, tmp_path, {"MODE": "test"})
+    assert found == {"PATH": "/bin", "LC_ALL": "C", "LANG": "C.UTF-8", "GIT_OPTIONAL_LOCKS": "0", "MODE": "test"}
+
+
+def test_tools_are_named_by_their_real_folders(tmp_path: Path) -> None:
+    """HOME is another one inside, so rustup, cargo and Go are told where they really are."""
+    for folder in (".rustup", ".cargo/registry", "go/pkg/mod"):
+        (tmp_path / folder).mkdir(parents=True)
+    found = scrubbed({}, tmp_path, {})
+    assert found["RUSTUP_HOME"] == str(tmp_path / ".rustup")
+    assert found["CARGO_HOME"] == str(tmp_path / ".cargo")
+    assert found["GOMODCACHE"] == str(tmp_path / "go/pkg/mod")
+    assert "PYENV_ROOT" not in found
+
+
+def test_credentials_beside_tools_stay_masked(tmp_path: Path) -> None:
+    """~/.cargo comes back without its credentials, the rest of the home not at all."""
+    (tmp_path / ".cargo" / "bin").mkdir(parents=True)
+    (tmp_path / ".cargo" / "credentials.toml").write_text("token")
+    (tmp_path / ".ssh").mkdir()
+    found = readable_paths({"PATH": f"{tmp_path}/.cargo/bin:{tmp_path}/missing:relative"}, tmp_path, ())
+    assert tmp_path / ".cargo" / "bin" in found
+    assert tmp_path / ".cargo" not in found
+    assert not any("credentials" in path.name or path.name == ".ssh" for path in found)
+
+
+def test_home_itself_is_never_unmasked(tmp_path: Path) -> None:
+    """A PATH entry or setting that is the home or above it does not bring all of it back."""
+    found = readable_paths({"PATH": f"{tmp_path}:/:{tmp_path.parent}"}, tmp_path, (str(tmp_path), "/"))
+    assert found == ()
+
+
+def test_interpreter_of_a_virtual_environment_can_be_read(tmp_path: Path) -> None:
+    """The installation that a virtual environment's python resolves into comes back."""
+    (tmp_path / "pythons" / "3.12" / "bin").mkdir(parents=True)
+    (tmp_path / "pythons" / "3.12" / "bin" / "python").touch()
+    (tmp_path / "python").symlink_to(tmp_path / "pythons" / "3.12" / "bin" / "python")
+    assert tmp_path / "pythons" / "3.12" in readable_paths({"PATH": ""}, tmp_path, (), [tmp_path / "python"])

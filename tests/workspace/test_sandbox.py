@@ -1,0 +1,354 @@
+"""Commands in the sandbox: what hostile ones cannot do, and how each is ended. Run for each level that is there."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.domain.errors import SandboxError
+from orchestrator.domain.ports import CommandResult
+from orchestrator.settings import SandboxSettings, Settings, WorkspaceSettings
+from orchestrator.workspace import sandbox
+from orchestrator.workspace.sandbox import census
+from orchestrator.workspace.sandbox.box import Bounds
+from orchestrator.workspace.workspaces import open_workspaces
+from orchestrator.workspace.worktree import Worktree
+from tests.workspace.repositories import discovered, environment
+
+PYTHON = sys.executable
+
+
+def limited(workspace: Worktree, command: str, **bounds: Any) -> CommandResult:
+    """Run a command with some bounds changed."""
+    usual = Bounds.of(workspace.settings)
+    return workspace.sandbox.run(workspace.box, command, replace(usual, **bounds))
+
+
+def alive(marker: str) -> list[int]:
+    """Processes whose command line holds the marker."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and int(folder.name) != os.getpid():
+            try:
+                if marker.encode() in (folder / "cmdline").read_bytes():
+                    found.append(int(folder.name))
+            except OSError:
+                continue
+    return found
+
+
+def is_bubblewrap(workspace: Worktree) -> bool:
+    """Whether the worktree is mounted over the repository's own path."""
+    return workspace.sandbox.level == "bubblewrap"
+
+
+def test_command_sees_and_changes_the_workspace(confined: Worktree, repository: Path) -> None:
+    """A command works at the top level, its changes are in the snapshot and not in the user's checkout."""
+    result = confined.run("cat app/main.py && echo more >> app/main.py && echo error >&2")
+    assert (result.ended, result.exit_code, result.output) == ("exited", 0, "print('hello')\nerror\n")
+    assert confined.read("app/main.py") == b"print('hello')\nmore\n"
+    assert (repository / "app/main.py").read_text() == "print('hello')\n"
+    assert result.started_at.tzinfo is not None
+
+
+def test_workspace_stands_at_the_repositorys_own_path(confined: Worktree, repository: Path) -> None:
+    """Absolute paths are the ones that the user knows (decision 9); Landlock alone cannot mount."""
+    expected = repository if is_bubblewrap(confined) else confined.place.tree
+    assert confined.run("pwd").output.strip() == str(expected)
+
+
+def test_exit_codes_and_signals_are_told_apart(confined: Worktree) -> None:
+    """A command's own exit code comes back; a death by signal has none (R4.16)."""
+    assert confined.run("exit 7").exit_code == 7
+    killed = confined.run("kill -SEGV $$")
+    assert (killed.ended, killed.exit_code, killed.detail) == ("signal", None, "ended by SIGSEGV")
+    missing = confined.run("no-such-program-at-all")
+    assert (missing.ended, missing.exit_code) == ("exited", 127)
+
+
+def test_output_need_not_be_text(confined: Worktree) -> None:
+    """Bytes that are no UTF-8 are replaced, stdin is empty."""
+    assert confined.run(r"printf 'a\377b'; cat").output == "a\ufffdb"
+
+
+@pytest.mark.parametrize(
+    "where", ["/etc/pwned", "/usr/pwned", "{checkout}/app/pwned", "{home}/pwned", "{outside}/pwned"]
+)
+def test_writing_outside_fails(confined: Worktree, repository: Path, tmp_path: Path, where: str) -> None:
+    """Nothing outside the workspace can be written: system, checkout, ORCHESTRATE_HOME, other folders."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    target = where.format(checkout=repository, home=repository / ".git" / "orchestrate", outside=outside)
+    confined.run(f"mkdir -p $(dirname {target}); echo x > {target}")
+    confined.run(f"ln -sf {outside} door; echo x > door/pwned; ln -f /etc/passwd twin")
+    assert not Path("/etc/pwned").exists()
+    assert not Path("/usr/pwned").exists()
+    assert not (repository / "app" / "pwned").exists()
+    assert not (repository / ".git" / "orchestrate" / "pwned").exists()
+    assert list(outside.iterdir()) == []
+
+
+def test_checkout_and_real_home_cannot_be_read(confined: Worktree, repository: Path, tmp_path: Path) -> None:
+    """What lies in the user's checkout, uncommitted, and in their home stays unseen; HOME is empty and private."""
+    (repository / "uncommitted-secret").write_text("hunter2")
+    (tmp_path / ".netrc").write_text("hunter2")
+    box = replace(confined.box, real_home=tmp_path)
+    said = confined.sandbox.run(
+        box,
+        f"cat {repository}/uncommitted-secret {tmp_path}/.netrc; ls -A $HOME; echo x > $HOME/x",
+        Bounds.of(confined.settings),
+    )
+    assert "hunter2" not in said.output
+    assert confined.run("ls -A $HOME $TMPDIR").output.count("x\n") == 0
+
+
+def test_other_workspaces_cannot_be_seen(confined: Worktree) -> None:
+    """ORCHESTRATE_HOME is masked but for the command's own workspace."""
+    other = confined.place.home / "worktrees" / "other"
+    other.mkdir()
+    (other / "secret").write_text("hunter2")
+    (confined.place.home / "password").write_text("hunter2")
+    said = confined.run(f"cat {other}/secret {confined.place.home}/password").output
+    assert "hunter2" not in said
+
+
+def test_git_works_inside_and_commit_is_refused(confined: Worktree) -> None:
+    """git status, diff and log work; commit, stash and branch are refused, since the Shadow is read-only."""
+    confined.write("README.md", b"changed\n")
+    said = confined.run("git status --short && git diff && git log --oneline")
+    assert said.exit_code == 0, said.output
+    assert " M README.md" in said.output
+    assert "+changed" in said.output
+    assert "first" in said.output
+    for command in ("git commit -qam x", "git stash", "git branch other", "git checkout -q -b other"):
+        assert confined.run(f"git -c user.name=x -c user.email=x@x {command.removeprefix('git ')}").exit_code != 0
+
+
+def test_recreated_git_folder_runs_nothing_outside(confined: Worktree, tmp_path: Path) -> None:
+    """A command that re-creates .git with core.fsmonitor set gets no program executed by the engine (decision 6)."""
+    marker = tmp_path / "pwned"
+    confined.run(
+        "rm -rf .git; git init -q . ; mv .git old 2>/dev/null; git init -q .;"
+        f"git config core.fsmonitor 'touch {marker}; false'; git config core.pager 'touch {marker}'"
+    )
+    confined.write("README.md", b"changed\n")
+    confined.snapshot()
+    confined.files()
+    confined.search("changed")
+    assert not marker.exists()
+
+
+def test_environment_has_no_secrets(repository: Path, monkeypatch: pytest.MonkeyPatch, confined: Worktree) -> None:
+    """Keys, tokens and passwords of the caller are neither in the environment nor in /proc; the settings' own are."""
+    secrets = dict.fromkeys(("OPENAI_API_KEY", "GITHUB_TOKEN", "NEO4J_PASSWORD", "LC_API_KEY", "ANY"), "hunter2")
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
+    found = discovered(repository)
+    level = confined.sandbox.level
+    settings = Settings(sandbox=SandboxSettings(level=level), workspace=WorkspaceSettings(env={"APP_MODE": "test"}))
+    workspaces = open_workspaces(found, found.home, settings, os.environ | environment(repository))
+    workspace = workspaces.open("env", found.head, head=workspaces.resolve("HEAD"))
+    said = workspace.run("env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'").output
+    assert "hunter2" not in said
+    assert "APP_MODE=test" in said
+    assert f"PATH={os.environ['PATH']}" in said
+
+
+@pytest.fixture
+def listener() -> Iterator[int]:
+    """A server on the machine's own loopback."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def test_network_is_unreachable(confined: Worktree, listener: int) -> None:
+    """Neither another host nor the machine's own loopback can be reached, by TCP or UDP."""
+    code = (
+        "import socket,sys\n"
+        "own = ('127.0.0.1', int(sys.argv[1]))\n"
+        "for kind, there in ((1, own), (2, own), (1, ('192.0.2.1', 80)), (2, ('192.0.2.1', 53))):\n"
+        "    try:\n"
+        "        s = socket.socket(socket.AF_INET, kind); s.settimeout(2); s.connect(there)\n"
+        "        s.send(b'x'); s.recv(1); print('REACHED', there)\n"
+        "    except OSError as error: print('refused', there, error)\n"
+    )
+    said = confined.run(f'{PYTHON} -c "{code}" {listener}').output
+    assert [line.split()[0] for line in said.splitlines()] == ["refused"] * 4, said
+
+
+def test_own_loopback_works_in_a_namespace(confined: Worktree) -> None:
+    """Tests that start a server on loopback work, in bubblewrap."""
+    if not is_bubblewrap(confined):
+        pytest.skip("Landlock alone has no loopback of its own")
+    code = (
+        "import socket as s; there = s.create_server(('127.0.0.1', 8080))\n"
+        "s.create_connection(there.getsockname()); print('up')"
+    )
+    assert confined.run(f'{PYTHON} -c "{code}"').output == "up\n"
+
+
+def test_background_children_are_gone_afterwards(confined: Worktree) -> None:
+    """Neither disowned nor setsid nor doubly forked children outlive their command."""
+    marker = f"31{os.getpid()}"
+    double = f"import os,time\nos.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); time.sleep({marker})"
+    command = f'sleep {marker} & disown; setsid sleep {marker} & {PYTHON} -c "{double}"; echo done'
+    result = confined.run(command)
+    assert (result.ended, result.output) == ("exited", "done\n")
+    assert alive(marker) == []
+
+
+def test_timeout_ends_everything(confined: Worktree) -> None:
+    """At the time limit the whole tree is ended, also what ignores SIGTERM; the output so far is kept."""
+    marker = f"32{os.getpid()}"
+    result = limited(
+        confined, f"echo before; trap '' TERM; setsid sleep {marker} & sleep {marker}; sleep {marker}", timeout_s=0.5
+    )
+    assert (result.ended, result.exit_code, result.output) == ("timeout", None, "before\n")
+    assert "0.5 seconds" in result.detail
+    assert alive(marker) == []
+
+
+def test_sigterm_comes_first(confined: Worktree) -> None:
+    """A command has a moment to clean up before it is killed."""
+    code = (
+        "import signal, sys, time\nsignal.signal(15, lambda *_: (print('cleaned', flush=True), sys.exit()))\n"
+        "print('up', flush=True); time.sleep(60)"
+    )
+    assert limited(confined, f'{PYTHON} -c "{code}"', timeout_s=1.5).output == "up\ncleaned\n"
+
+
+def test_silence_ends_a_command(confined: Worktree) -> None:
+    """So many seconds without output end it; output keeps it alive."""
+    result = limited(confined, "for i in 1 2 3 4; do echo $i; sleep 0.3; done; sleep 60", idle_s=0.9)
+    assert (result.ended, result.output) == ("idle", "1\n2\n3\n4\n")
+
+
+def test_output_is_bounded(confined: Worktree) -> None:
+    """A hundred megabytes of output are cut at the limit and end the command."""
+    result = limited(confined, "head -c 100000000 /dev/zero | tr '\\0' x", output_bytes=50_000)
+    assert (result.ended, len(result.output)) == ("output", 50_000)
+
+
+def test_memory_hog_is_ended(confined: Worktree) -> None:
+    """A tree of processes that holds more memory than allowed is ended, with the figure."""
+    code = (
+        "import os,time\nos.fork(); x = bytearray(120000000)\nfor i in range(0, len(x), 4096): x[i] = 1\ntime.sleep(9)"
+    )
+    result = limited(confined, f'{PYTHON} -c "{code}"', memory_bytes=200_000_000)
+    assert result.ended == "memory"
+    assert "limit 200" in result.detail
+
+
+def test_shared_memory_counts_once(confined: Worktree) -> None:
+    """Forked children that share their parent's pages are not counted for each again."""
+    code = (
+        "import os,time\nx = bytearray(100_000_000)\nfor i in range(0, len(x), 4096): x[i] = 1\n"
+        "for _ in range(6):\n    if not os.fork(): time.sleep(0.6); os._exit(0)\ntime.sleep(0.8); print('fine')"
+    )
+    assert limited(confined, f'{PYTHON} -c "{code}"', memory_bytes=300_000_000).output == "fine\n"
+
+
+def test_fork_bomb_is_bounded(confined: Worktree) -> None:
+    """A tree that multiplies is ended by the number of its processes, at once, and none is left. (This one stops by
+    itself at 1,024, so that a failure here does not take the machine with it.)"""
+    marker = f"33{os.getpid()}"
+    bomb = f"import os,time\nfor _ in range(10): os.fork()\ntime.sleep(60) # {marker}"
+    result = limited(confined, f'{PYTHON} -c "{bomb}"', tasks=100, timeout_s=20.0)
+    assert result.ended == "memory"
+    assert "processes, limit 100" in result.detail
+    assert alive(marker) == []
+
+
+def test_read_only_workspace(confined: Worktree) -> None:
+    """QC's commands can read everything and write nothing in the workspace, but have a /tmp of their own."""
+    result = confined.run(
+        "cat README.md; echo x > README.md; touch new; mktemp > /dev/null && echo temp", read_only=True
+    )
+    assert "# Sample" in result.output
+    assert result.output.endswith("temp\n")
+    assert confined.read("README.md") == b"# Sample\n"
+    assert "new" not in confined.files()
+
+
+def test_commands_of_the_host_cannot_be_signalled(confined: Worktree) -> None:
+    """A command can neither see nor end the engine."""
+    assert confined.run(f"kill -0 {os.getpid()}").exit_code != 0
+
+
+def test_interrupt_leaves_nothing_behind(confined: Worktree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the engine is interrupted in the middle of a command, the command's processes are gone."""
+    marker = f"34{os.getpid()}"
+
+    def interrupt(root: int, enough: int) -> tuple[int, int]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(census, "measure", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        confined.run(f"setsid sleep {marker} & sleep {marker}")
+    assert alive(marker) == []
+
+
+def test_command_leaves_no_private_folder(confined: Worktree) -> None:
+    """HOME, /tmp and /dev/shm of a command are removed with it, and hold nothing of the one before."""
+    confined.run("echo x > $HOME/planted; mkdir -m 000 $TMPDIR/locked")
+    assert list(confined.place.scratch.iterdir()) == []
+
+
+def test_no_capability_and_no_privilege(confined: Worktree) -> None:
+    """Inside, nothing can be remounted: no capabilities, not even as root."""
+    said = confined.run("grep -E 'CapEff|NoNewPrivs' /proc/self/status; mount -o remount,rw / ; unshare -r true").output
+    assert "NoNewPrivs:\t1" in said
+    if is_bubblewrap(confined):
+        assert "CapEff:\t0000000000000000" in said
+
+
+def test_command_too_long_to_start_is_told(confined: Worktree) -> None:
+    """What cannot be started is `not_started`, with the reason."""
+    result = confined.run("true " + "x" * 3_000_000)
+    assert (result.ended, result.exit_code) == ("not_started", None)
+    assert "could not be started" in result.detail
+
+
+def test_unconfined_commands_run_only_when_asked(repository: Path) -> None:
+    """Level none runs with the user's own rights, and still leaves nothing behind."""
+    found = discovered(repository)
+    workspaces = open_workspaces(found, found.home, Settings(sandbox=SandboxSettings(level="none")))
+    workspace = workspaces.open("none", found.head, head=workspaces.resolve("HEAD"))
+    marker = f"35{os.getpid()}"
+    result = workspace.run(f"setsid sleep {marker} & cat README.md; pwd")
+    assert workspaces.sandbox_level == "none"
+    assert result.output == f"# Sample\n{workspace.place.tree}\n"
+    assert alive(marker) == []
+
+
+def test_missing_sandbox_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A named level that cannot be had is refused at the start; under auto, commands are, unless none is asked for."""
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    monkeypatch.setattr(sandbox.landlock, "reason_against", lambda: "no Landlock here")
+    with pytest.raises(SandboxError, match=r"'bubblewrap' cannot be had here: .*not installed.*--sandbox none"):
+        sandbox.detect(Settings(sandbox=SandboxSettings(level="bubblewrap")))
+    refused = sandbox.detect(Settings())
+    assert refused.level == "none"
+    assert "no Landlock here" in refused.refusal
+    assert sandbox.detect(Settings(sandbox=SandboxSettings(level="none"))).refusal == ""
+
+
+def test_refused_commands_say_why(workspace: Worktree) -> None:
+    """Where no sandbox can be had, a command is an error that names both ways out."""
+    refusing = replace(workspace, sandbox=sandbox.Sandbox("none", "No sandbox can be had here."))
+    with pytest.raises(SandboxError, match=r"No sandbox.*bubblewrap.*--sandbox none"):
+        refusing.run("true")
+
+
+def test_time_asked_for_is_capped(workspace: Worktree) -> None:
+    """A worker cannot ask for more time than the settings allow."""
+    assert Bounds.of(workspace.settings, 10**9).timeout_s == 600.0
+    assert Bounds.of(workspace.settings, 5).timeout_s == 5
+    assert Bounds.of(workspace.settings).timeout_s == 600.0

@@ -1,0 +1,160 @@
+"""What a worktree gets beside the tracked files: shared folders of the checkout, and what prepare commands make."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestrator.domain.errors import WorkspaceError
+from orchestrator.settings import Settings
+from orchestrator.workspace.sandbox import probe
+from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
+from orchestrator.workspace.worktree import Worktree
+from tests.workspace.repositories import commit, discovered, fingerprint
+
+needs_bubblewrap = pytest.mark.skipif(
+    not probe("bubblewrap").works, reason=f"NOT TESTED HERE: {probe('bubblewrap').reason}"
+)
+PACKAGE = {
+    "pyproject.toml": "[project]\nname = 'tiny'\nversion = '1'\n"
+    "[build-system]\nrequires = ['setuptools']\nbuild-backend = 'setuptools.build_meta'\n",
+    "src/tiny/__init__.py": "def answer() -> int:\n    return 41\n",
+    "check.py": "import tiny\nprint(tiny.__file__)\nassert tiny.answer() == 42\n",
+    ".gitignore": ".venv/\n*.egg-info/\n__pycache__/\nnode_modules/\nprepared/\n",
+}
+
+
+def opened(repository: Path, name: str = "a", **settings: object) -> tuple[ShadowWorkspaces, Worktree]:
+    """Workspaces and one worktree of the repository's HEAD under some settings."""
+    found = discovered(repository)
+    read_paths = (sys.prefix, sys.base_prefix)
+    level = str(settings.pop("level", "auto"))
+    chosen = Settings.model_validate({"sandbox": {"level": level, "read_paths": read_paths}, "workspace": settings})
+    workspaces = open_workspaces(found, found.home, chosen)
+    return workspaces, workspaces.open(name, found.head, head=workspaces.resolve("HEAD"))
+
+
+def install_editable(repository: Path) -> Path:
+    """A real virtual environment in the checkout with the package installed as `pip install -e` leaves it: a .pth file
+    with the checkout's absolute path."""
+    environment = repository / ".venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
+    [packages] = (environment / "lib").glob("python*/site-packages")
+    (packages / "__editable__.tiny.pth").write_text(f"{repository / 'src'}\n")
+    return environment / "bin" / "python"
+
+
+@needs_bubblewrap
+def test_editable_install_tests_the_workspace(repository: Path) -> None:
+    """Decision 9: a virtual environment of the checkout with an editable install runs the workspace's code, although it
+    names the checkout's path; the checkout stays as it is."""
+    commit(repository, PACKAGE)
+    python = install_editable(repository)
+    assert subprocess.run([python, "check.py"], cwd=repository, capture_output=True, check=False).returncode == 1
+    before = fingerprint(repository)
+    _, workspace = opened(repository)
+    start = workspace.snapshot()
+    assert workspace.run("python check.py").exit_code == 1
+    workspace.write("src/tiny/__init__.py", b"def answer() -> int:\n    return 42\n")
+    result = workspace.run("python check.py && which python && echo $VIRTUAL_ENV")
+    assert result.output.splitlines() == [
+        f"{repository}/src/tiny/__init__.py",
+        f"{repository}/.venv/bin/python",
+        f"{repository}/.venv",
+    ]
+    assert [change.path for change in workspace.changes(start, workspace.snapshot())] == ["src/tiny/__init__.py"]
+    assert fingerprint(repository) == before
+
+
+@needs_bubblewrap
+def test_shared_folders_are_read_only(repository: Path) -> None:
+    """A shared folder is the checkout's own, and nothing can be written through it; a workspace can still be closed."""
+    (repository / "node_modules").mkdir()
+    (repository / "node_modules" / "library.js").write_text("shared")
+    commit(repository, {".gitignore": "node_modules/\n"})
+    _, workspace = opened(repository)
+    result = workspace.run("cat node_modules/library.js; echo x > node_modules/x; rm -rf node_modules")
+    assert result.output.startswith("shared")
+    workspace.close()
+    assert [entry.name for entry in (repository / "node_modules").iterdir()] == ["library.js"]
+
+
+@needs_bubblewrap
+def test_shared_folders_work_read_only_too(repository: Path) -> None:
+    """QC's read-only workspace has the shared folders as well."""
+    (repository / "node_modules").mkdir()
+    (repository / "node_modules" / "library.js").write_text("shared")
+    _, workspace = opened(repository)
+    assert workspace.run("cat node_modules/library.js", read_only=True).output == "shared"
+
+
+def test_tracked_folder_is_never_shadowed(repository: Path) -> None:
+    """A folder of a shared name that is tracked is the workspace's own content."""
+    commit(repository, {"node_modules/own.js": "tracked"})
+    (repository / "node_modules" / "own.js").write_text("changed in the checkout")
+    _, workspace = opened(repository)
+    assert workspace.read("node_modules/own.js") == b"tracked"
+    assert workspace.run("cat node_modules/own.js").output == "tracked"
+
+
+@pytest.mark.parametrize("share", ["../outside", "/etc", ".git"])
+def test_share_cannot_lead_out(repository: Path, share: str) -> None:
+    """A share outside the checkout, or its git directory, is not mounted."""
+    (repository.parent / "outside").mkdir()
+    (repository.parent / "outside" / "secret").write_text("x")
+    _, workspace = opened(repository, share=(share,))
+    assert workspace.box.shared == ()
+
+
+@pytest.mark.parametrize("level", ["bubblewrap", "landlock", "none"])
+def test_prepare_runs_once_per_hash_of_manifests(repository: Path, level: str) -> None:
+    """workspace.prepare runs once while manifests stay the same, again after one changed; every workspace has its
+    result, whether mounted or copied."""
+    if not probe(level).works:  # type: ignore[arg-type]  # a parametrized Literal
+        pytest.skip(f"NOT TESTED HERE: {level}")
+    commit(repository, PACKAGE | {"app/package.json": "{}"})
+    command = "mkdir -p prepared && date +%s%N > prepared/stamp && echo file > app/made.egg-info"
+    prepare: dict[str, object] = {"prepare": (command,), "level": level}
+    stamps = []
+    for name in ("a", "b"):
+        _, workspace = opened(repository, name, **prepare)
+        stamps.append(workspace.run("cat prepared/stamp").output)
+        commit(repository, {"app/main.py": f"print('{name}')\n"})
+    assert stamps[0] == stamps[1] != ""
+    commit(repository, {"app/package.json": '{"changed": true}'})
+    workspaces, workspace = opened(repository, "c", **prepare)
+    assert workspace.run("cat prepared/stamp").output not in ("", *stamps)
+    assert workspace.snapshot() == workspaces.tree_of(discovered(repository).head)
+    workspaces.sweep([])
+    assert opened(repository, "d", **prepare)[1].run("cat prepared/stamp").exit_code == 0
+
+
+@needs_bubblewrap
+def test_prepared_folders_are_read_only_and_in_no_snapshot(repository: Path) -> None:
+    """What prepare made cannot be changed by a worker and is no change of theirs."""
+    commit(repository, PACKAGE)
+    workspaces, workspace = opened(repository, prepare=("mkdir prepared && echo 1 > prepared/x",))
+    assert workspace.run("echo 2 > prepared/x").exit_code != 0
+    assert workspace.snapshot() == workspaces.tree_of(discovered(repository).head)
+
+
+def test_failed_prepare_shows_its_output(repository: Path) -> None:
+    """A prepare command that fails ends the opening with its exit code, its last output and the way out; next time it
+    runs again."""
+    for _ in range(2):
+        with pytest.raises(WorkspaceError, match=r"(?s)'echo why; exit 3' failed: exit code 3.*why.*Correct it"):
+            opened(repository, prepare=("echo why; exit 3",))
+
+
+def test_prepare_makes_a_virtual_environment(repository: Path) -> None:
+    """A virtual environment made by prepare is first on PATH."""
+    if not probe("bubblewrap").works:
+        pytest.skip("NOT TESTED HERE: needs bubblewrap")
+    commit(repository, PACKAGE)
+    command = f"{os.path.realpath(sys.executable)} -m venv --without-pip .venv"
+    _, workspace = opened(repository, prepare=(command,))
+    assert workspace.run("python -c 'import sys; print(sys.prefix)'").output == f"{repository}/.venv\n"
