@@ -1,0 +1,118 @@
+"""The ledger: nested budgets, reserve then commit, unsettled turns in full."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.domain.ledger import NOTHING, Account, Bounds, Ledger, Level, total
+from orchestrator.domain.records import Spend
+from orchestrator.domain.verdict import Allow, Stop, Verdict
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+CHAIN = ("run", "task", "attempt")
+LEVELS: tuple[Level, ...] = ("run", "task", "attempt")
+
+
+def _ledger(**run: float) -> Ledger:
+    ledger = Ledger()
+    for level in LEVELS:
+        bounds = Bounds(level, **run) if level == "run" else Bounds(level)  # type: ignore[arg-type]  # floats for ints
+        ledger = ledger.opened(level, Account(bounds, AT))
+    return ledger
+
+
+def _tokens(count: int) -> Spend:
+    return Spend(prompt_tokens=count)
+
+
+def _code(verdict: Verdict) -> str | None:
+    return verdict.code if isinstance(verdict, Stop) else None
+
+
+def test_a_turn_is_reserved_in_full_and_committed_at_what_it_cost() -> None:
+    """Reserve then commit: the difference is free again."""
+    ledger = _ledger(max_tokens=1000).reserve(CHAIN, "t1", _tokens(900))
+    assert _code(ledger.judge(CHAIN, _tokens(101), AT)) == "token_limit"
+    settled = ledger.settle(CHAIN, "t1", Spend(100, 50, 0.0))
+    assert _code(settled.judge(CHAIN, _tokens(850), AT)) is None
+    assert _code(settled.judge(CHAIN, _tokens(851), AT)) == "token_limit"
+
+
+def test_a_runs_bound_holds_over_parallel_tasks() -> None:
+    """Nested: two attempts' open turns share the run's budget, each its own task's."""
+    ledger = _ledger(max_tokens=1000).opened("other", Account(Bounds("task", max_tokens=300), AT))
+    ledger = ledger.reserve(CHAIN, "t1", _tokens(800))
+    assert _code(ledger.judge(("run", "other"), _tokens(200), AT)) is None
+    verdict = ledger.judge(("run", "other"), _tokens(250), AT)
+    assert isinstance(verdict, Stop)
+    assert verdict.evidence["level"] == "run"
+    freed = ledger.settle(CHAIN, "t1", NOTHING)
+    inner = freed.judge(("run", "other"), _tokens(301), AT)
+    assert isinstance(inner, Stop)
+    assert inner.evidence["level"] == "task"
+
+
+def test_what_earlier_processes_left_unsettled_counts_in_full() -> None:
+    """A restart refills nothing: the graph's Spend opens the account."""
+    account = Account(Bounds("run", max_usd=1.0), AT, settled=Spend(10, 10, 0.9))
+    assert _code(account.judge(Spend(usd=0.2), AT)) == "cost_limit"
+
+
+def test_an_unknown_price_refuses_under_a_cost_limit_and_only_there() -> None:
+    """Cost: a state of its own, at the start already, and absorbing."""
+    assert _code(_ledger(max_usd=5.0).judge(CHAIN, Spend(usd=None), AT)) == "cost_limit"
+    assert _code(_ledger(max_tokens=5).judge(CHAIN, Spend(usd=None), AT)) is None
+    spent = _ledger(max_usd=5.0).settle(CHAIN, "t", Spend(usd=None))
+    verdict = spent.judge(CHAIN, NOTHING, AT)
+    assert isinstance(verdict, Stop)
+    assert "no price" in verdict.message
+
+
+def test_a_deadline_leaves_out_the_time_that_nobody_worked() -> None:
+    """Deadline: elapsed since the start, without what lies between two processes."""
+    account = Account(Bounds("run", deadline_s=60), AT, away_s=1000)
+    assert _code(account.judge(NOTHING, AT + timedelta(seconds=1059))) is None
+    assert _code(account.judge(NOTHING, AT + timedelta(seconds=1060))) == "deadline"
+
+
+def test_a_closed_account_leaves_its_spend_with_those_around_it() -> None:
+    """Nested: an attempt ends, the run remembers."""
+    ledger = _ledger(max_tokens=100).settle(CHAIN, "t", _tokens(90)).closed("attempt")
+    assert set(ledger.accounts) == {"run", "task"}
+    assert _code(ledger.judge(("run", "task"), _tokens(11), AT)) == "token_limit"
+
+
+def test_without_limits_everything_is_allowed() -> None:
+    """Ledger: None is unbounded."""
+    assert isinstance(_ledger().judge(CHAIN, Spend(10**12, 10**12, None), AT + timedelta(days=999)), Allow)
+
+
+@pytest.mark.parametrize("figure", [0, 7])
+def test_reserving_a_turn_again_replaces_what_it_held(figure: int) -> None:
+    """A retry of one turn reserves once."""
+    ledger = _ledger().reserve(CHAIN, "t", _tokens(500)).reserve(CHAIN, "t", _tokens(figure))
+    assert ledger.accounts["run"].spent.prompt_tokens == figure
+
+
+@given(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300), st.booleans()), max_size=30))
+def test_what_is_settled_never_exceeds_a_limit_that_was_asked(turns: list[tuple[int, int, bool]]) -> None:
+    """X4: whatever turns cost at most what they reserved, asked first, the run's spend stays within its limit."""
+    ledger = _ledger(max_tokens=1000)
+    for number, (most, actual, settles) in enumerate(turns):
+        if isinstance(ledger.judge(CHAIN, _tokens(most), AT), Stop):
+            continue
+        ledger = ledger.reserve(CHAIN, str(number), _tokens(most))
+        if settles:
+            ledger = ledger.settle(CHAIN, str(number), _tokens(min(actual, most)))
+    assert all(account.spent.prompt_tokens <= 1000 for account in ledger.accounts.values())
+
+
+def test_total_is_unknown_as_soon_as_one_price_is() -> None:
+    """Spend: None is not zero."""
+    assert total([Spend(1, 2, 0.5), Spend(1, 2, 0.25)]) == Spend(2, 4, 0.75)
+    assert total([Spend(1, 2, 0.5), Spend(1, 2, None)]).usd is None
+    assert total([]) == NOTHING

@@ -1,0 +1,74 @@
+"""The taxonomy of ends: complete, and every one of them readable (X6, R1.15)."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.domain.stops import ATTEMPT_STOPS, TASK_STOPS, explain, next_step, reason
+
+# guards.md, "Stop codes, all of them".
+BOUNDS = {
+    "budget_exhausted", "request_limit", "token_limit", "cost_limit", "deadline", "loop_detected", "same_error",
+    "stalled", "no_action", "thrashing", "no_progress", "out_of_scope", "malformed_calls", "context_exhausted",
+}  # fmt: skip
+OTHERS = {
+    "guard_failed", "accepted", "gate_failed", "review_failed", "review_error", "check_infrastructure",
+    "baseline_unavailable", "gave_up", "model_error", "workspace_error", "lease_lost", "interrupted", "cancelled",
+}  # fmt: skip
+TASK_ENDS = {
+    "completed", "attempts_exhausted", "stops_exhausted", "not_converging", "dependency_failed", "split", "cancelled",
+}  # fmt: skip
+
+
+def test_the_taxonomy_holds_every_code_and_no_other() -> None:
+    """guards.md: one taxonomy in one place."""
+    assert set(ATTEMPT_STOPS) == BOUNDS | OTHERS
+    assert set(TASK_STOPS) == TASK_ENDS
+
+
+@pytest.mark.parametrize("code", sorted(BOUNDS | OTHERS | TASK_ENDS))
+def test_every_end_renders_as_sentence_evidence_and_next_step(code: str) -> None:
+    """X6: one sentence for a person, what was seen, and what can be done next."""
+    text = explain(code, 41, 40, {"tool": "read_file", "tools": ["a", "b"], "nothing": ""})
+    assert text.endswith(next_step(code))
+    assert "Seen: tool read_file; tools a, b." in text
+    assert "{" not in text
+    assert "nothing" not in text.split("Seen:")[1].split(".")[0]
+    assert text[0].isalnum()
+
+
+@pytest.mark.parametrize("code", sorted(BOUNDS))
+def test_every_bound_names_what_was_seen_and_the_limit(code: str) -> None:
+    """R1.15: the figures in the message are those that were judged by."""
+    text = explain(code, 41, 40)
+    assert "41" in text
+    assert "40" in text
+
+
+@pytest.mark.parametrize("code", sorted(BOUNDS))
+def test_a_task_that_a_bound_stopped_is_never_retried_unchanged(code: str) -> None:
+    """R3.12: after a stop by a bound something must change first."""
+    assert reason(code).bound
+    assert not reason(code).retry_unchanged
+
+
+def test_what_was_nobodys_fault_does_not_count_against_the_attempts() -> None:
+    """graph-model.md: an interrupted attempt's successor is not a further attempt."""
+    assert {code for code, end in ATTEMPT_STOPS.items() if not end.counts} == {"interrupted", "lease_lost", "cancelled"}
+
+
+def test_figures_read_as_people_write_them() -> None:
+    """Whole numbers without a point, others with four digits, also when there is no limit to speak of."""
+    assert "to 0.1235 US dollars; the limit is 2." in explain("cost_limit", 0.123456, 2.0)
+    assert "the limit is inf" in explain("deadline", 1, float("inf"))
+
+
+def test_long_evidence_is_cut() -> None:
+    """A model's text in the evidence does not drown the message."""
+    assert len(explain("same_error", 4, 4, {"error": "x" * 10_000})) < 700
+
+
+def test_an_unknown_code_is_a_key_error() -> None:
+    """stops.py: a code outside the taxonomy is a defect of ours, not a message."""
+    with pytest.raises(KeyError):
+        explain("because", 1, 1)
