@@ -80,8 +80,9 @@ class Preparation:
         with file_lock(self.home / "prepare.lock"):
             if not note.exists():
                 place.make(start, head)
-                self._run(commands, box(place))
-                note.write_text(json.dumps(self._left(place)))
+                inside = box(place)
+                self._run(commands, inside)
+                note.write_text(json.dumps(_left(place, inside)))
         return Prepared(place.tree, tuple(json.loads(note.read_text())))
 
     def _key(self, start: str) -> str:
@@ -100,10 +101,12 @@ class Preparation:
                     next_step="Correct it, or allow the network if it needs it (sandbox.network).",
                 )
 
-    def _left(self, place: Place) -> list[str]:
-        listed = place.git("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory").fields()
-        shared = self.settings.workspace.share
-        return [path.rstrip("/") for path in listed if path.rstrip("/") not in shared]
+
+def _left(place: Place, box: Box) -> list[str]:
+    """The ignored files and folders, but for the places of shared ones."""
+    listed = place.git("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory").fields()
+    shared = {mount.target for mount in box.shared}
+    return [path.rstrip("/") for path in listed if box.shown_root / path not in shared]
 
 
 def _is_manifest(name: str) -> bool:

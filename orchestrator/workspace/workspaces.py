@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.domain import ports
+from orchestrator.domain.errors import PathRefusedError, UserError
 from orchestrator.domain.ports import Merge
 from orchestrator.settings import Settings
+from orchestrator.workspace.paths import parts_of
 from orchestrator.workspace.place import Place, safe_name
 from orchestrator.workspace.prepare import PREPARED, Preparation, Prepared
 from orchestrator.workspace.repository import UserRepository, ensure_home
@@ -138,11 +140,21 @@ def _with_virtual_environment(box: Box) -> Box:
     return box
 
 
+def _check_share(settings: Settings) -> None:
+    for name in settings.workspace.share:
+        try:
+            parts_of(name, "/nowhere")
+        except PathRefusedError as error:
+            way_out = "Name a folder of the repository, from its top level."
+            raise UserError(f"workspace.share cannot hold {name!r}.", next_step=way_out) from error
+
+
 def open_workspaces(
     repository: UserRepository, home: Path, settings: Settings, environ: Mapping[str, str] | None = None
 ) -> ShadowWorkspaces:
     """The Shadow of a repository under ORCHESTRATE_HOME, made on first use, with the sandbox that the settings ask for.
     Raises UserError for a home that cannot be written, SandboxError for a level that cannot be had."""
+    _check_share(settings)
     ensure_home(home)
     shadow = open_shadow(repository, home)
     return ShadowWorkspaces(shadow, detect(settings), settings, os.environ if environ is None else environ)

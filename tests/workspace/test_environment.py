@@ -6,6 +6,8 @@ from pathlib import Path
 
 from orchestrator.workspace.sandbox.environment import readable_paths, scrubbed
 
+SET = {"GIT_OPTIONAL_LOCKS": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+
 
 def test_only_listed_names_are_inherited(tmp_path: Path) -> None:
     """What is not on the list does not reach a command, whatever it is called."""
@@ -18,7 +20,7 @@ def test_only_listed_names_are_inherited(tmp_path: Path) -> None:
         "SSH_AUTH_SOCK": "x",
     }
     found = scrubbed(environ, tmp_path, {"MODE": "test"})
-    assert found == {"PATH": "/bin", "LC_ALL": "C", "LANG": "C.UTF-8", "GIT_OPTIONAL_LOCKS": "0", "MODE": "test"}
+    assert found == {"PATH": "/bin", "LC_ALL": "C", "LANG": "C.UTF-8", "MODE": "test"} | SET
 
 
 def test_tools_are_named_by_their_real_folders(tmp_path: Path) -> None:

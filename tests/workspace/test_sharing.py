@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.errors import WorkspaceError
+from orchestrator.domain.errors import UserError, WorkspaceError
 from orchestrator.settings import Settings
+from orchestrator.workspace.repository import discover
 from orchestrator.workspace.sandbox import probe
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
 from orchestrator.workspace.worktree import Worktree
-from tests.workspace.repositories import commit, discovered, fingerprint
+from tests.workspace.repositories import commit, discovered, environment, fingerprint
 
 needs_bubblewrap = pytest.mark.skipif(
     not probe("bubblewrap").works, reason=f"NOT TESTED HERE: {probe('bubblewrap').reason}"
@@ -41,11 +42,11 @@ def opened(repository: Path, name: str = "a", **settings: object) -> tuple[Shado
 def install_editable(repository: Path) -> Path:
     """A real virtual environment in the checkout with the package installed as `pip install -e` leaves it: a .pth file
     with the checkout's absolute path."""
-    environment = repository / ".venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
-    [packages] = (environment / "lib").glob("python*/site-packages")
+    venv = repository / ".venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    [packages] = (venv / "lib").glob("python*/site-packages")
     (packages / "__editable__.tiny.pth").write_text(f"{repository / 'src'}\n")
-    return environment / "bin" / "python"
+    return venv / "bin" / "python"
 
 
 @needs_bubblewrap
@@ -103,11 +104,9 @@ def test_tracked_folder_is_never_shadowed(repository: Path) -> None:
 
 @pytest.mark.parametrize("share", ["../outside", "/etc", ".git"])
 def test_share_cannot_lead_out(repository: Path, share: str) -> None:
-    """A share outside the checkout, or its git directory, is not mounted."""
-    (repository.parent / "outside").mkdir()
-    (repository.parent / "outside" / "secret").write_text("x")
-    _, workspace = opened(repository, share=(share,))
-    assert workspace.box.shared == ()
+    """A share outside the checkout, or its git directory, is refused by name."""
+    with pytest.raises(UserError, match=r"workspace\.share cannot hold"):
+        opened(repository, share=(share,))
 
 
 @pytest.mark.parametrize("level", ["bubblewrap", "landlock", "none"])
@@ -122,7 +121,9 @@ def test_prepare_runs_once_per_hash_of_manifests(repository: Path, level: str) -
     stamps = []
     for name in ("a", "b"):
         _, workspace = opened(repository, name, **prepare)
-        stamps.append(workspace.run("cat prepared/stamp").output)
+        result = workspace.run("cat prepared/stamp")
+        assert result.exit_code == 0, result.output
+        stamps.append(result.output)
         commit(repository, {"app/main.py": f"print('{name}')\n"})
     assert stamps[0] == stamps[1] != ""
     commit(repository, {"app/package.json": '{"changed": true}'})
@@ -130,7 +131,8 @@ def test_prepare_runs_once_per_hash_of_manifests(repository: Path, level: str) -
     assert workspace.run("cat prepared/stamp").output not in ("", *stamps)
     assert workspace.snapshot() == workspaces.tree_of(discovered(repository).head)
     workspaces.sweep([])
-    assert opened(repository, "d", **prepare)[1].run("cat prepared/stamp").exit_code == 0
+    again = opened(repository, "d", **prepare)[1].run("cat prepared/stamp")
+    assert again.exit_code == 0, again.output
 
 
 @needs_bubblewrap
@@ -158,3 +160,20 @@ def test_prepare_makes_a_virtual_environment(repository: Path) -> None:
     command = f"{os.path.realpath(sys.executable)} -m venv --without-pip .venv"
     _, workspace = opened(repository, prepare=(command,))
     assert workspace.run("python -c 'import sys; print(sys.prefix)'").output == f"{repository}/.venv\n"
+
+
+@needs_bubblewrap
+def test_repository_below_the_home_and_orchestrate_home_elsewhere(repository: Path, tmp_path: Path) -> None:
+    """A repository inside the masked home is there all the same, and a home outside the repository is masked."""
+    found = discover(repository, environment(repository) | {"ORCHESTRATE_HOME": str(tmp_path / "elsewhere")})
+    workspaces = open_workspaces(found, found.home, Settings(), environment(repository))
+    workspace = workspaces.open("a", found.head, head=workspaces.resolve("HEAD"))
+    (tmp_path / "private").write_text("hunter2")
+    (found.home / "password").write_text("hunter2")
+    said = workspace.run(
+        f"cat README.md; git log --oneline; ls {tmp_path}; cat {found.home}/password {tmp_path}/private"
+    )
+    assert "# Sample" in said.output
+    assert "first" in said.output
+    assert "hunter2" not in said.output
+    assert "private" not in said.output.split("cat:")[0]

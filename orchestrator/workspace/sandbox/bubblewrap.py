@@ -52,7 +52,7 @@ def _plan(box: Box, private: Private) -> dict[Path, list[str]]:
     if not box.home.is_relative_to(root):
         plan[box.home] = ["--tmpfs", str(box.home)]
     plan |= {path: _bind("--bind", source, path) for path, source in _writable(private).items()}
-    plan |= {path: _bind("--ro-bind", path, path) for path in box.readable if _needs_mount(path, plan)}
+    plan |= {path: _bind("--ro-bind", path, path) for path in box.readable if _needs_mount(path, box, plan)}
     if box.network:
         plan |= {path: _bind("--ro-bind", path, path) for path in _resolvers()}
     plan[root] = _bind("--ro-bind" if box.read_only else "--bind", box.tree, root)
@@ -75,8 +75,10 @@ def _writable(private: Private) -> Mapping[Path, Path]:
     }
 
 
-def _needs_mount(path: Path, plan: Mapping[Path, list[str]]) -> bool:
-    """Only what lies under a mask has to be brought back."""
+def _needs_mount(path: Path, box: Box, plan: Mapping[Path, list[str]]) -> bool:
+    """Only what lies under a mask has to be brought back; never what is ours, or where the workspace will stand."""
+    if path.is_relative_to(box.shown_root) or path.is_relative_to(box.home):
+        return False
     return any(path.is_relative_to(mask) for mask in plan)
 
 

@@ -41,6 +41,12 @@ _TOOLS = {
 }
 """The variable that names a tool's folder, and where it is by default below the home."""
 
+_SET = {
+    # Python takes a .pyc for current when the source has the same size and the same second as before: an edit of 41 to
+    # 42 right after a test run would test the old code.
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
 _FOLDERS = (".m2/repository", "miniconda3", "miniforge3", "anaconda3")
 _CREDENTIALS = re.compile(r"credentials(\.toml)?$|\.netrc$|auth\.json$")
 
@@ -49,7 +55,7 @@ def scrubbed(environ: Mapping[str, str], real_home: Path, extra: Mapping[str, st
     """The environment of every command: the kept names, the tools' folders by their real paths, and the settings'."""
     kept = {name: value for name, value in environ.items() if _is_kept(name)}
     tools = {name: str(folder) for name, folder in _tool_folders(environ, real_home)}
-    return {"LANG": "C.UTF-8", "PATH": os.defpath} | kept | tools | {"GIT_OPTIONAL_LOCKS": "0"} | dict(extra)
+    return {"LANG": "C.UTF-8", "PATH": os.defpath} | kept | tools | _SET | dict(extra)
 
 
 def _is_kept(name: str) -> bool:
@@ -100,7 +106,7 @@ def _prefixes(interpreters: Sequence[Path]) -> Iterator[Path]:
     """The installation that a virtual environment's interpreter belongs to: the folder above its bin."""
     for interpreter in interpreters:
         real = interpreter.resolve()
-        if real.parent.name == "bin":
+        if real.exists() and real.parent.name == "bin":
             yield real.parent.parent
 
 
