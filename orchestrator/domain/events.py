@@ -23,7 +23,8 @@ ErrorKind = Literal["none", "tool", "malformed", "infrastructure"]
 @dataclass(frozen=True, slots=True)
 class RequestedCall:
     """One tool call that the model asked for. `arguments_json` is what it sent; `signature` hashes tool and canonical
-    arguments. `defect` says why the call cannot be executed (unknown tool, arguments that do not parse or validate)."""
+    arguments. `defect` says why the call cannot be executed (unknown tool, arguments that do not parse or validate).
+    `overwrites` are those of `writes_to` that stood in the attempt's base commit already."""
 
     seq: int
     call_id: str
@@ -35,6 +36,7 @@ class RequestedCall:
     control: bool
     writes_to: tuple[str, ...] = ()
     defect: str | None = None
+    overwrites: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,8 +227,8 @@ class Call:
     writes_to: tuple[str, ...] = ()
     defect: str | None = None
 
-    def requested(self, seq: int) -> RequestedCall:
-        """The call as a recorded fact."""
+    def requested(self, seq: int, base_files: frozenset[str] = frozenset()) -> RequestedCall:
+        """The call as a recorded fact; `base_files` are the paths of the attempt's base commit."""
         return RequestedCall(
             seq=seq,
             call_id=self.call_id,
@@ -240,6 +240,7 @@ class Call:
             control=self.control,
             writes_to=self.writes_to,
             defect=self.defect,
+            overwrites=tuple(path for path in self.writes_to if path in base_files),
         )
 
 

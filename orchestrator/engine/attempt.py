@@ -31,7 +31,7 @@ from orchestrator.engine.review import Reviewed, review_attempt
 from orchestrator.engine.start import Start, find_start
 from orchestrator.engine.totals import Totals
 from orchestrator.gates.decision import decide, diagnose, out_of_attempts
-from orchestrator.guards.panel import Panel
+from orchestrator.guards.panel import Panel, replay
 
 _ENDING_TOOLS = frozenset({"finish_task", "give_up"})
 
@@ -74,7 +74,9 @@ class Attempt:
         except ModelError as error:
             return self._conclude("failed", "model_error", str(error), halt=error)
         except Exception as error:  # ours: closed, with its traceback in the graph, and raised on
-            self._conclude("failed", "workspace_error", f"{type(error).__name__}: {error}", trace=traceback.format_exc())
+            self._conclude(
+                "failed", "workspace_error", f"{type(error).__name__}: {error}", trace=traceback.format_exc()
+            )
             raise
 
     def _execute(self) -> Outcome:
@@ -150,21 +152,20 @@ class Attempt:
         )  # fmt: skip
 
     def _panel(self, start: Start) -> Panel:
-        panel = Panel.begin(self._parts.settings.guards, self._claim.task.tool_call_budget, start.allowed_paths)
-        for event in start.inherited:
-            panel, _ = panel.observe(event)
-        if start.last_event_at is not None:
-            panel, _ = panel.observe(Resumed(at=self._parts.clock.now(), last_event_at=start.last_event_at))
-        return panel
+        begun = Panel.begin(self._parts.settings.guards, self._claim.task.tool_call_budget, start.allowed_paths)
+        return replay(begun, start.inherited)
 
     def _converse(self, start: Start, session: Session, workspace: Workspace) -> tuple[Ending, WorkerControls]:
         owner = Owner("Attempt", self._claim.attempt_id, self._claim.attempt_id, self._claim.fence)
         findings = start.previous.findings if start.previous else ()
         arbiter = pm_decides(self._parts, self._claim.attempt_id, workspace, self._purse, self._subject)
         controls = WorkerControls(self._claim.task, findings, arbiter, self._parts.clock)
+        journal = Journal(self._parts.writer, owner, self._panel(start))
+        if start.last_event_at is not None:
+            journal.judge(Resumed(at=self._parts.clock.now(), last_event_at=start.last_event_at))
         conversation = Conversation(
             session=session,
-            journal=Journal(self._parts.writer, owner, self._panel(start)),
+            journal=journal,
             workspace=workspace,
             purse=self._purse,
             controls=controls,
@@ -174,6 +175,7 @@ class Attempt:
             listener=self._parts.listener,
             cancelled=self._parts.cancelled,
             tree=start.tree,
+            base_files=frozenset(self._parts.workspaces.files_of(start.base)),
         )
         try:
             return conversation.run(), controls
@@ -311,9 +313,7 @@ class Attempt:
             )
             if passed
             else None,
-            diagnosis=diagnose(
-                ran_out, f"{reason}. {detail}", self._earlier, held, stops.next_step(reason), now
-            )
+            diagnosis=diagnose(ran_out, f"{reason}. {detail}", self._earlier, held, stops.next_step(reason), now)
             if ran_out
             else None,
             commit=merged.commit if merged else None,
@@ -352,4 +352,3 @@ class Attempt:
 
 def _summary(findings: tuple[Finding, ...]) -> str:
     return " ".join(finding.message for finding in findings if finding.blocking)
-

@@ -68,7 +68,9 @@ def run_checks(
     """Run and record the verification commands one after the other; one without an answer is run once more (R4.16)."""
     subject = Subject(claim.task.key, claim.number)
     parts.listener(ChecksStarted(parts.clock.now(), subject.task, subject.attempt, commands))
-    checks = tuple(_run(parts, workspace, command, f"{pass_id}:check{n}", pass_id) for n, command in _numbered(commands))
+    checks = tuple(
+        _run(parts, workspace, command, f"{pass_id}:check{n}", pass_id) for n, command in _numbered(commands)
+    )
     for check in checks:
         parts.listener(
             CheckFinished(

@@ -88,9 +88,7 @@ class WorkerControls:
             return Grant(False, 0, (), "Only one grant of each kind an attempt.", "rule")
         answer = self._arbiter(request)
         amount = min(answer.amount, request.most, request.additional)
-        return Grant(
-            answer.granted, amount, answer.paths, answer.reason, answer.decided_by
-        )
+        return Grant(answer.granted, amount, answer.paths, answer.reason, answer.decided_by)
 
     def _decided(self, request: GrantRequest, grant: Grant, seq: int, journal: Journal) -> Event:
         if request.kind == "calls":

@@ -80,6 +80,7 @@ class Conversation:
         listener: Listener,
         cancelled: threading.Event,
         tree: str = "",
+        base_files: frozenset[str] = frozenset(),
     ) -> None:
         self._session = session
         self._journal = journal
@@ -95,6 +96,7 @@ class Conversation:
         self._warnings: list[str] = []
         self._ending: Ending | None = None
         self._turn_seq = 0
+        self._base_files = base_files
         self.totals = Totals()
         self.tree = tree
 
@@ -179,7 +181,7 @@ class Conversation:
         return turn
 
     def _replied(self, turn: TurnRequested, reply: Reply) -> tuple[Reply, tuple[RequestedCall, ...]]:
-        calls = tuple(call.requested(self._journal.next_seq()) for call in reply.calls)
+        calls = tuple(call.requested(self._journal.next_seq(), self._base_files) for call in reply.calls)
         event = ReplyReceived(
             seq=turn.seq,
             at=self._clock.now(),
@@ -286,7 +288,9 @@ class Conversation:
             )
         )  # fmt: skip
 
-    def _look(self, call: Call, outcome: ToolOutcome, status: CallStatus) -> tuple[str | None, tuple[FileWrite, ...], str]:
+    def _look(
+        self, call: Call, outcome: ToolOutcome, status: CallStatus
+    ) -> tuple[str | None, tuple[FileWrite, ...], str]:
         """The tree after a mutating call and what it wrote; a workspace that cannot be seen is told to the worker."""
         if not call.mutating or status not in ("ok", "error"):
             return None, (), ""
@@ -336,4 +340,3 @@ class Conversation:
         elif panel.progress_due:
             notices.append("A progress report is due: call report_progress.")
         return notices
-

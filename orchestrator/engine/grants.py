@@ -17,7 +17,10 @@ def pm_decides(parts: Parts, attempt_id: str, workspace: Workspace, purse: Purse
     def decide(request: GrantRequest) -> Grant:
         round_id = f"{attempt_id}:{request.kind}"
         opened = PlanningRound(
-            id=round_id, plan_id=request.task.plan_id, number=0, purpose="budget" if request.kind == "calls" else "scope"
+            id=round_id,
+            plan_id=request.task.plan_id,
+            number=0,
+            purpose="budget" if request.kind == "calls" else "scope",
         )
         parts.writer.store_round(opened)
         session = parts.planner.decide(request)

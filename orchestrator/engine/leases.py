@@ -37,7 +37,8 @@ class Life:
             self._lock = (self._folder / f"{self.owner}.lock").open("w")
         except OSError as error:
             raise WorkspaceError(
-                f"Cannot write to {self._folder}: {error.strerror}.", next_step="Set ORCHESTRATE_HOME to a writable folder."
+                f"Cannot write to {self._folder}: {error.strerror}.",
+                next_step="Set ORCHESTRATE_HOME to a writable folder.",
             ) from error
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         self._heartbeat.start()

@@ -134,7 +134,6 @@ def _round(
     return ending, replace(totals, duration_ms=duration_ms), session.model
 
 
-
 def _read(ending: Ending, goal: str) -> tuple[PlanFile | None, tuple[str, ...]]:
     """The submitted plan, or what is wrong with it (never both)."""
     if ending.reason != "submitted":
@@ -148,7 +147,12 @@ def _read(ending: Ending, goal: str) -> tuple[PlanFile | None, tuple[str, ...]]:
 def _judge(parts: Parts, file: PlanFile, plan_id: str, files: tuple[str, ...]) -> Preflight:
     settings = parts.settings
     return judge(
-        file, plan_id=plan_id, ids=parts.ids, thresholds=settings.complexity, budgets=settings.budgets, repository_files=files
+        file,
+        plan_id=plan_id,
+        ids=parts.ids,
+        thresholds=settings.complexity,
+        budgets=settings.budgets,
+        repository_files=files,
     )
 
 

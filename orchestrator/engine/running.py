@@ -67,7 +67,8 @@ def find_plan(reader: GraphReader, repository_id: str, text: str | None) -> Plan
     newest = reader.newest_plan(repository_id, status="ready") or reader.newest_plan(repository_id)
     if newest is None:
         raise UserError(
-            "This repository has no plan yet.", next_step='Make one: `orchestrate plan "what you want"`, or plan --file.'
+            "This repository has no plan yet.",
+            next_step='Make one: `orchestrate plan "what you want"`, or plan --file.',
         )
     return reader.plan(newest)
 

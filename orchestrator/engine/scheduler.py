@@ -95,9 +95,7 @@ class Scheduler:
                 self._wait()
                 continue
             try:
-                outcome = Attempt(
-                    self._parts, self._plan, claim, self._purse.of_task(claim.task.id)
-                ).execute()
+                outcome = Attempt(self._parts, self._plan, claim, self._purse.of_task(claim.task.id)).execute()
             finally:
                 self._released()
             self._report(claim, outcome)
@@ -156,7 +154,9 @@ class Scheduler:
         now = self._parts.clock.now()
         for orphan in self._parts.writer.orphans(self._run.id, now, dead):
             if self._parts.writer.close_interrupted(orphan, now):
-                message = f"{orphan.task_key}: the process of its last attempt is gone; the work goes on in a new attempt"
+                message = (
+                    f"{orphan.task_key}: the process of its last attempt is gone; the work goes on in a new attempt"
+                )
                 self._parts.listener(Waiting(now, message))
 
     def _report(self, claim: Claim, outcome: Outcome) -> None:
@@ -202,5 +202,3 @@ class Scheduler:
         if self._parts.cancelled.is_set() or statuses & {"pending", "running", "awaiting_qc"}:
             return "interrupted"
         return "failed"
-
-

@@ -48,7 +48,7 @@ def failed_reply(turn: TurnRequested, error: ModelError, at: datetime) -> ReplyR
 
 def brief(call: Call) -> str:
     """A call's arguments in one short line: the path, the command or the pattern, else the first value."""
-    for name in ("path", "command", "pattern", "description", "summary", "reason", "justification"):
+    for name in ("command", "pattern", "path", "description", "summary", "reason", "justification"):
         if name in call.arguments:
             return _one_line(call.arguments[name])
     return _one_line(next(iter(call.arguments.values()), ""))

@@ -14,8 +14,7 @@ CODE = "out_of_scope"
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """`allowed` are the task's paths and what was granted since. Whether a path is new cannot be seen from an event, so
-    patterns for new files allow it here and the gate decides."""
+    """`allowed` are the task's paths and what was granted since."""
 
     allowed: tuple[str, ...]
 
@@ -25,7 +24,8 @@ class Scope:
             return (replace(self, allowed=(*self.allowed, *event.paths)) if event.granted else self), ALLOW
         if not isinstance(event, ToolRequested) or not event.call.writes_to or event.call.defect is not None:
             return self, ALLOW
-        outside = [path for path in event.call.writes_to if not allows(path, self.allowed, existed=False)]
+        stood = event.call.overwrites
+        outside = [path for path in event.call.writes_to if not allows(path, self.allowed, existed=path in stood)]
         return self, self._refuse(outside) if outside else ALLOW
 
     def _refuse(self, outside: list[str]) -> Refuse:
