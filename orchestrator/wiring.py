@@ -195,6 +195,8 @@ def find_plan(app: App, text: str | None) -> Plan:
 
 def execute_plan(app: App, plan: Plan, options: ExecuteOptions) -> RunOutcome | None:
     """Execute a plan to its end, or until the user interrupts; None when everything was completed before."""
+    if plan.status == "ready":
+        _require_models(app, plan)
     parts = app.parts()
     prepared = running.prepare(parts, plan, options, app.home)
     if prepared is None:
@@ -202,6 +204,14 @@ def execute_plan(app: App, plan: Plan, options: ExecuteOptions) -> RunOutcome | 
     scheduler, _ = prepared
     with _interrupts(scheduler.interrupt, app.listener, app.clock):
         return running.run_plan(scheduler, options)
+
+
+def _require_models(app: App, plan: Plan) -> None:
+    """Raise UserError for a missing name or key before a run is opened, rather than in its first attempt."""
+    models = app.settings.models
+    app.chat(models.verifier)
+    for name in {planned.task.model for planned in plan.tasks}:
+        app.chat(models.worker, name)
 
 
 @contextmanager
