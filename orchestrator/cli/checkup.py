@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LEAST_FREE_MB = 200  # below: an embedded graph or a worktree may not fit
 SCARCE_MB = 2_000
+GRAPH_WAIT_S = 3.0  # an answer now, good or bad
 Verdict = Literal["ok", "warn", "fail"]
 
 
@@ -39,7 +40,7 @@ def checkup(invocation: Invocation, *, model: bool) -> Iterator[Finding]:
     if package.verdict == "fail":
         return
     yield _tried("git", _git)
-    with invocation.app(logged=False) as app:
+    with invocation.app({"run.graph_wait_s": GRAPH_WAIT_S}, logged=False) as app:
         repository = _tried("repository", lambda: _repository(app))
         yield repository
         if repository.verdict == "fail":
@@ -118,8 +119,8 @@ def _sandbox(app: App) -> Finding:
 
 def _graph(app: App) -> Finding:
     app.graph.query("RETURN 1 AS one")
-    where = os.environ.get("NEO4J_URI")
-    return Finding("graph", "ok", f"Neo4j at {where} answers" if where else "the embedded server answers")
+    server = app.graph.server
+    return Finding("graph", "ok", f"{server.kind} at {server.uri} answers: {server.version}")
 
 
 def _models(app: App, *, by_use: bool) -> Iterator[Finding]:

@@ -33,5 +33,5 @@ def plain_lines(event: Progress) -> None:
     try:
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
-    except (BrokenPipeError, ValueError):
+    except (BrokenPipeError, ValueError, RuntimeError):  # closed, or a signal spoke while the main thread wrote
         return

@@ -37,7 +37,7 @@ class LiveScreen:
 
     def __init__(self) -> None:
         self._rows: dict[str, _Row] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal may report while the main thread does
         self._console = console(stderr=True)
         self._live = Live(
             get_renderable=self._table,
