@@ -179,7 +179,8 @@ def open_app(
 
 
 def make_plan(app: App, goal: str, *, store: bool = True) -> PlanOutcome:
-    """Ask the PM for a plan."""
+    """Ask the PM for a plan. Raises UserError for a missing name or key before anything is stored."""
+    app.chat(app.settings.models.planner)
     return planning.plan_goal(app.parts(), app.repository.record, app.repository.head, goal, store=store)
 
 
