@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+import pytest
 
 from orchestrator.workspace.sandbox.environment import readable_paths, scrubbed
 
@@ -57,3 +60,13 @@ def test_interpreter_of_a_virtual_environment_can_be_read(tmp_path: Path) -> Non
     (tmp_path / "pythons" / "3.12" / "bin" / "python").touch()
     (tmp_path / "python").symlink_to(tmp_path / "pythons" / "3.12" / "bin" / "python")
     assert tmp_path / "pythons" / "3.12" in readable_paths({"PATH": ""}, tmp_path, (), [tmp_path / "python"])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="NOT TESTED HERE: root can look everywhere")
+def test_folder_of_somebody_else_is_left_out(tmp_path: Path) -> None:
+    """A tool's folder that the user may not enter is no error (a variable kept across su)."""
+    (tmp_path / "closed" / ".pyenv").mkdir(parents=True)
+    (tmp_path / "closed").chmod(0)
+    assert "PYENV_ROOT" not in scrubbed({"PYENV_ROOT": str(tmp_path / "closed" / ".pyenv")}, tmp_path, {})
+    assert readable_paths({"PATH": str(tmp_path / "closed" / "bin")}, tmp_path, ()) == ()
+    (tmp_path / "closed").chmod(0o700)

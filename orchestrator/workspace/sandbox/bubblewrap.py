@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -48,7 +49,7 @@ def _namespaces(box: Box) -> Iterator[str]:
 def _plan(box: Box, private: Private) -> dict[Path, list[str]]:
     """One mount for each path inside, the later rules over the earlier ones."""
     root = box.shown_root
-    plan = {path: ["--tmpfs", str(path)] for path in (*_MASKED, box.real_home) if path.is_dir()}
+    plan = {path: ["--tmpfs", str(path)] for path in (*_MASKED, box.real_home) if os.access(path, os.F_OK)}
     if not box.home.is_relative_to(root):
         plan[box.home] = ["--tmpfs", str(box.home)]
     plan |= {path: _bind("--bind", source, path) for path, source in _writable(private).items()}

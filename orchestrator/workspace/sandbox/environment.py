@@ -75,7 +75,9 @@ def readable_paths(
     without their credentials, the settings' read_paths."""
     named = [Path(path).expanduser() for path in extra]
     found = [*_path_entries(environ), *_all_folders(environ, real_home), *_prefixes(interpreters), *named]
-    existing = (path for path in found if path.is_absolute() and path.exists() and not _holds_home(path, real_home))
+    existing = (
+        path for path in found if path.is_absolute() and os.access(path, os.R_OK) and not _holds_home(path, real_home)
+    )
     return tuple(dict.fromkeys(part for path in existing for part in _without_credentials(path)))
 
 
@@ -93,7 +95,7 @@ def _path_entries(environ: Mapping[str, str]) -> Iterator[Path]:
 def _tool_folders(environ: Mapping[str, str], real_home: Path) -> Iterator[tuple[str, Path]]:
     for name, default in _TOOLS.items():
         folder = Path(environ.get(name) or real_home / default)
-        if folder.is_dir():
+        if os.access(folder, os.R_OK | os.X_OK):
             yield name, folder
 
 
@@ -106,7 +108,7 @@ def _prefixes(interpreters: Sequence[Path]) -> Iterator[Path]:
     """The installation that a virtual environment's interpreter belongs to: the folder above its bin."""
     for interpreter in interpreters:
         real = interpreter.resolve()
-        if real.exists() and real.parent.name == "bin":
+        if os.access(real, os.R_OK) and real.parent.name == "bin":
             yield real.parent.parent
 
 
