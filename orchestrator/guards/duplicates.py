@@ -9,6 +9,7 @@ from orchestrator.domain.events import Event, ReplyReceived, RequestedCall, Resu
 from orchestrator.domain.verdict import ALLOW, Refuse, Verdict
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.recent import forget, remember
+from orchestrator.guards.tree import Tree
 
 NAME = "duplicates"
 CODE = "repeated_failure"
@@ -27,7 +28,7 @@ class Duplicates:
     batch: Mapping[str, Known] = field(default_factory=dict)
     results: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, tuple[str, int]] = field(default_factory=dict)
-    tree: str = ""
+    tree: Tree = field(default_factory=Tree)
 
     @classmethod
     def begin(cls, limits: GuardLimits) -> Duplicates:
@@ -98,13 +99,13 @@ class Duplicates:
 
     def _changed(self, event: ToolFinished) -> Duplicates:
         """After a write nothing of this reply but itself is known any more, after a command no read is."""
-        signature, tree = event.call.signature, event.tree_after or self.tree
+        signature, tree = event.call.signature, self.tree.after(event)
         batch = {
             s: known for s, known in self.batch.items() if s == signature or not (known[1] or event.call.writes_to)
         }
         failures = self.failures
         if event.status == "ok":
-            failures = forget(failures, signature) if tree == self.tree else {}
+            failures = forget(failures, signature) if tree.id == self.tree.id else {}
         elif event.status == "error":
             failures = self._failed(event)
         return replace(self, batch=batch, results={}, failures=failures, tree=tree)

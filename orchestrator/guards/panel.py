@@ -52,7 +52,7 @@ class Panel:
     def begin(cls, limits: GuardLimits, budget: int, allowed_paths: tuple[str, ...], *, role: Role = "worker") -> Panel:
         """The Panel of an attempt (`worker`), or of a review or planning round, which write nothing and report to
         nobody: they have neither scope nor checkpoints. `budget` is in executed tool calls."""
-        shares = limits.budget_warnings
+        shares = tuple(sorted(limits.budget_warnings))
         guards: tuple[Guard, ...] = (
             Budget(limits, budget),
             Spend("tokens", limits.max_tokens, shares),

@@ -10,6 +10,7 @@ from orchestrator.domain.verdict import ALLOW, Evidence, Verdict, Warn
 from orchestrator.guards.cycle import Cycle
 from orchestrator.guards.guard import stop
 from orchestrator.guards.limits import GuardLimits
+from orchestrator.guards.tree import Tree
 
 NAME = "repetition"
 CODE = "loop_detected"
@@ -26,7 +27,7 @@ class Repetition:
     triples: Cycle
     replies: tuple[int, ...] = ()
     reply: int = 0
-    tree: str = ""
+    tree: Tree = field(default_factory=Tree)
     told: tuple[Hashable, ...] = field(default=())
 
     @classmethod
@@ -40,8 +41,8 @@ class Repetition:
             return replace(self, reply=self.reply + 1), ALLOW
         if not isinstance(event, ToolFinished) or event.error_kind == "infrastructure":
             return self, ALLOW
-        tree = event.tree_after or self.tree
-        triples = self.triples.add((event.call.signature, event.outcome_hash, tree, event.call.tool))
+        tree = self.tree.after(event)
+        triples = self.triples.add((event.call.signature, event.outcome_hash, tree.id, event.call.tool))
         replies = (*self.replies, self.reply)[-self.limits.cycle_longest - 1 :]
         return replace(self, triples=triples, replies=replies, tree=tree)._judge(event)
 

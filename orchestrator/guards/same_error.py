@@ -10,6 +10,7 @@ from orchestrator.domain.verdict import ALLOW, Evidence, Verdict, Warn
 from orchestrator.guards.guard import stop
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.recent import remember
+from orchestrator.guards.tree import Tree
 
 NAME = CODE = "same_error"
 _TOOLS = 32
@@ -26,7 +27,7 @@ class SameError:
     limits: GuardLimits
     streaks: Mapping[str, Streak] = field(default_factory=dict)
     reply: int = 0
-    tree: str = ""
+    tree: Tree = field(default_factory=Tree)
 
     def observe(self, event: Event) -> tuple[SameError, Verdict]:
         """Add a finished call; malformed calls and infrastructure errors have their own rules."""
@@ -39,17 +40,17 @@ class SameError:
         return self._succeeded(event), ALLOW
 
     def _succeeded(self, event: ToolFinished) -> SameError:
-        tree = event.tree_after or self.tree
-        if tree != self.tree:
+        tree = self.tree.after(event)
+        if tree.id != self.tree.id:
             return replace(self, streaks={}, tree=tree)
         if event.call.tool not in self.streaks:
-            return self
-        return replace(self, streaks={t: s for t, s in self.streaks.items() if t != event.call.tool})
+            return self if tree is self.tree else replace(self, tree=tree)
+        return replace(self, streaks={t: s for t, s in self.streaks.items() if t != event.call.tool}, tree=tree)
 
     def _failed(self, event: ToolFinished) -> tuple[SameError, Verdict]:
-        tree = event.tree_after or self.tree
+        tree = self.tree.after(event)
         if event.error_kind != "tool" or not event.error_hash:
-            return (self if tree == self.tree else replace(self, tree=tree)), ALLOW
+            return (self if tree is self.tree else replace(self, tree=tree)), ALLOW
         error, count, reply = self.streaks.get(event.call.tool, ("", 0, -1))
         if error == event.error_hash and reply == self.reply and reply > 0:
             return replace(self, tree=tree), ALLOW

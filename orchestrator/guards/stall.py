@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from orchestrator.domain.events import Event, ReplyReceived, ToolFinished, TurnRequested
 from orchestrator.domain.verdict import ALLOW, Verdict, Warn
 from orchestrator.guards.cycle import Cycle
 from orchestrator.guards.guard import finishing, stop
 from orchestrator.guards.limits import GuardLimits
+from orchestrator.guards.tree import Tree
 
 NAME = "stall"
 CODE = "stalled"
@@ -29,7 +30,7 @@ class Stall:
     count: int = 0
     outcome: int = 0
     earlier: int | None = None
-    tree: str = ""
+    tree: Tree = field(default_factory=Tree)
     forcing: bool = False
     forced: bool = False
 
@@ -53,7 +54,7 @@ class Stall:
         # An infrastructure error says nothing about the worker: it makes the batch's outcome unlike any other.
         brought = event.seq if event.error_kind == "infrastructure" else event.outcome_hash
         outcome = (self.outcome + hash((event.call.signature, brought))) & _MASK
-        return replace(self, outcome=outcome, tree=event.tree_after or self.tree)
+        return replace(self, outcome=outcome, tree=self.tree.after(event))
 
     def _replied(self, event: ReplyReceived) -> tuple[Stall, Verdict]:
         refuses = any(not finishing(call) for call in event.calls)
@@ -69,7 +70,7 @@ class Stall:
 
     def _next(self, batch: Batch) -> Stall:
         """The batch before is complete: fold its outcome in, and begin the new one."""
-        brought = hash((self.outcome, self.tree))
+        brought = hash((self.outcome, self.tree.id))
         batches = self.batches.add((self.batch, brought)) if self.batch else self.batches
         if batch != self.batch:
             return Stall(self.limits, batches, batch, count=1, tree=self.tree)

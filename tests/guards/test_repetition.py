@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.events import RequestedCall
+from orchestrator.domain.events import FileWrite, RequestedCall, ToolFinished
 from orchestrator.guards.cycle import Cycle
 from orchestrator.guards.limits import GuardLimits
-from tests.guards.scripts import Choke, Result, call, choke
+from orchestrator.guards.tree import Tree
+from tests.guards.scripts import START, Choke, Result, call, choke
 
 LOOSE = GuardLimits(stall_batches=1000, repeated_failures=1000)
 """Stall and repeated failures out of the way, so that the guard under test speaks."""
@@ -22,6 +23,11 @@ def _changing(start: str = "result") -> Iterator[str]:
     while True:
         number += 1
         yield f"{start} {number}"
+
+
+def finished(tree: str | None, writes: tuple[FileWrite, ...]) -> ToolFinished:
+    """A command's end."""
+    return ToolFinished(1, START, call("run_command"), "ok", "", "", 0.0, tree_after=tree, writes=writes)
 
 
 def _once_each(run: Choke, tools: list[RequestedCall], rounds: int) -> Choke:
@@ -76,6 +82,24 @@ def test_read_write_check_is_stopped_by_nine_calls() -> None:
     run = _once_each(choke(answer=lambda _: Result(tree="t")), tools, 10)
     assert run.code == "loop_detected"
     assert len(run.statuses) <= 3 * 4  # the first read saw the tree before the first write
+
+
+def test_the_first_tree_that_is_seen_is_no_change() -> None:
+    """R3.10: reads before the first command saw the tree that it left unchanged: nine calls are three rounds."""
+    tools = [call("read_file", "a"), call("read_file", "b"), call("run_command", "ls")]
+    run = _once_each(choke(answer=lambda _: Result(tree="as begun")), tools, 10)
+    assert (run.code, run.executed) == ("loop_detected", 9)
+
+
+def test_a_tree_is_named_by_what_changed_it() -> None:
+    """Tree: the one at the start has no name of its own, also when it comes back; others have theirs."""
+    seen, tree = [], Tree()
+    write = (FileWrite("a", 1, 0, "b"),)
+    for after, writes in (("t0", ()), (None, ()), ("t1", write), ("t1", ()), ("t0", write), ("t2", write)):
+        tree = tree.after(finished(after, writes))
+        seen.append(tree.id)
+    assert seen == ["", "", "t1", "t1", "", "t2"]
+    assert Tree().after(finished("t1", write)).after(finished("t0", write)).id == "t0"
 
 
 @pytest.mark.parametrize("period", range(2, 9))
