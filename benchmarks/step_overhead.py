@@ -1,4 +1,4 @@
-"""What one worker step costs: ours, with every fact durable on the embedded graph, beside a bare loop on the openai client.
+"""What one worker step costs: ours, with every fact durable in the embedded graph, beside a bare openai loop.
 
 A step is one reply of a zero-latency model with one write_file of 200 bytes. Printed: milliseconds a step for both at
 200 steps and the ratio, ours at 200 against ours at 50 steps, and what a step stores. Run it with

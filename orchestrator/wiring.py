@@ -42,7 +42,7 @@ _ID_LENGTH = 9
 
 
 class SystemClock:
-    """The machine's time. Waiting ends early once `cancelled` is set, so that an interrupt need not outwait a backoff."""
+    """The machine's time. Waiting ends early once `cancelled` is set: an interrupt need not outwait a backoff."""
 
     def __init__(self, cancelled: threading.Event) -> None:
         self._cancelled = cancelled

@@ -457,7 +457,8 @@ class GraphWriter(Protocol):
 
     def describe_attempt(self, claim: Claim, properties: Mapping[str, Any]) -> None:
         """Set properties of the running attempt that are known only after the claim (snake case names): model,
-        tree_before, base_commit, allowed_paths, tool_call_budget, stage, limits_json; `follows` links the attempt that it follows."""
+        tree_before, base_commit, allowed_paths, tool_call_budget, stage, limits_json; `follows` links the attempt that
+        it follows."""
         ...
 
     def await_review(self, claim: Claim, worker_output: str, tree_after: str, at: datetime) -> None:

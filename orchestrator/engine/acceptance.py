@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from orchestrator.domain.errors import GraphError
 from orchestrator.domain.finding import Finding
@@ -18,11 +18,19 @@ _MOST_TRIES = 20  # each time another task was merged in between
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class Merged:
     """The commit that the run's head moves to, from `head_before`."""
 
     commit: str
     head_before: str
+
+
+class Conclude(Protocol):
+    """Makes the attempt's conclusion, for a merge or without one."""
+
+    def __call__(self, *, merged: Merged | None) -> Conclusion:
+        """The conclusion as it is to be written."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +48,7 @@ def accept(
     start: Start,
     passed: CheckPass,
     commands: tuple[str, ...],
-    conclusion_for: Callable[[Accepted | None], Conclusion],
+    conclusion_for: Conclude,
 ) -> Acceptance:
     """Merge, check the merge where it differs from what was checked, conclude; again when the head moved meanwhile."""
     for number in range(1, _MOST_TRIES + 1):
@@ -57,11 +65,11 @@ def accept(
             },
         )
         if merge.commit is None:
-            return Acceptance(conclusion_for(None), tuple(map(_conflict, merge.conflicts or (merge.detail,))))
+            return Acceptance(conclusion_for(merged=None), tuple(map(_conflict, merge.conflicts or (merge.detail,))))
         findings = _check_merge(parts, claim, merge.commit, passed, commands, number)
         if findings:
-            return Acceptance(conclusion_for(None), findings)
-        conclusion = conclusion_for(Accepted(merge.commit, run.head_commit))
+            return Acceptance(conclusion_for(merged=None), findings)
+        conclusion = conclusion_for(merged=Merged(merge.commit, run.head_commit))
         if parts.writer.conclude(claim, conclusion):
             parts.workspaces.deliver(run.branch, merge.commit)
             return Acceptance(conclusion)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import traceback
 from dataclasses import dataclass, replace
+from functools import partial
 
 from orchestrator.domain import stops
 from orchestrator.domain.errors import GraphError, ModelError, OrchestrateError, StaleFenceError, WorkspaceError
@@ -18,7 +19,7 @@ from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.domain.ports import Assignment, DependencyResult, Session, Workspace
 from orchestrator.domain.progress import AttemptEnded, TaskClaimed
 from orchestrator.domain.records import AttemptSummary, AttemptTotals, Claim, Conclusion, Owner, Plan, Review
-from orchestrator.engine.acceptance import Accepted, accept
+from orchestrator.engine.acceptance import Merged, accept
 from orchestrator.engine.checkpass import CheckPass, check_attempt
 from orchestrator.engine.controls import WorkerControls
 from orchestrator.engine.conversation import Conversation, Ending, Subject
@@ -240,9 +241,14 @@ class Attempt:
             detail = reviewed.review.feedback or _summary(reviewed.review.findings)
             return self._conclude("rejected", "review_failed", detail, passed=passed, review=reviewed.review)
         accepted = accept(
-            self._parts, self._plan, self._claim, start, passed, self._commands,
-            lambda merged: self._conclusion("accepted", "accepted", "", passed=passed, review=reviewed.review, merged=merged),
-        )  # fmt: skip
+            self._parts,
+            self._plan,
+            self._claim,
+            start,
+            passed,
+            self._commands,
+            partial(self._conclusion, "accepted", "accepted", "", passed=passed, review=reviewed.review),
+        )
         if accepted.findings:
             found = replace(passed, findings=(*passed.findings, *accepted.findings))
             return self._conclude(
@@ -282,7 +288,7 @@ class Attempt:
         *,
         passed: CheckPass | None = None,
         review: Review | None = None,
-        merged: Accepted | None = None,
+        merged: Merged | None = None,
         trace: str = "",
     ) -> Conclusion:
         now = self._parts.clock.now()

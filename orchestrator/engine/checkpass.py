@@ -69,7 +69,8 @@ def run_checks(
     subject = Subject(claim.task.key, claim.number)
     parts.listener(ChecksStarted(parts.clock.now(), subject.task, subject.attempt, commands))
     checks = tuple(
-        _run(parts, workspace, command, f"{pass_id}:check{n}", pass_id) for n, command in _numbered(commands)
+        _run(parts, workspace, command, f"{pass_id}:check{n}", pass_id)
+        for n, command in enumerate(dict.fromkeys(commands), start=1)
     )
     for check in checks:
         parts.listener(
@@ -115,7 +116,3 @@ def _present(workspace: Workspace, declared: tuple[str, ...]) -> frozenset[str]:
         except ToolError:
             continue
     return frozenset(present)
-
-
-def _numbered(commands: tuple[str, ...]) -> list[tuple[int, str]]:
-    return list(enumerate(dict.fromkeys(commands), start=1))

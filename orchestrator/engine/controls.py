@@ -29,6 +29,11 @@ class Grant:
     decided_by: str
 
 
+def refused(reason: str, decided_by: str) -> Grant:
+    """No."""
+    return Grant(granted=False, amount=0, paths=(), reason=reason, decided_by=decided_by)
+
+
 Arbiter = Callable[[GrantRequest], Grant]
 
 
@@ -85,7 +90,7 @@ class WorkerControls:
 
     def _decide(self, request: GrantRequest) -> Grant:
         if request.kind in self._granted:
-            return Grant(False, 0, (), "Only one grant of each kind an attempt.", "rule")
+            return refused("Only one grant of each kind an attempt.", "rule")
         answer = self._arbiter(request)
         amount = min(answer.amount, request.most, request.additional)
         return Grant(answer.granted, amount, answer.paths, answer.reason, answer.decided_by)

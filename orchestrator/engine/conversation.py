@@ -1,4 +1,4 @@
-"""The choke point: the one loop in which a model is asked and a tool is called, for workers, reviews and planning alike.
+"""The choke point: the one loop in which a model is asked and a tool is called, for workers, reviews and planning.
 
 Before every model call and every tool call the Panel is asked, and here alone a Stop ends the conversation, so that no
 role can ignore it (guards.md). Order of effects: architecture.md, decision 3.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchestrator.domain.ports import GrantRequest, Workspace
 from orchestrator.domain.records import Owner, PlanningRound
-from orchestrator.engine.controls import Arbiter, Grant
+from orchestrator.engine.controls import Arbiter, Grant, refused
 from orchestrator.engine.conversation import Subject
 from orchestrator.engine.dialogue import converse
 from orchestrator.engine.parts import Parts
@@ -48,7 +48,7 @@ def pm_decides(parts: Parts, attempt_id: str, workspace: Workspace, purse: Purse
             )
         )
         if ending.reason != "submitted":
-            return Grant(False, 0, (), f"The PM gave no decision ({ending.reason}).", session.model)
+            return refused(f"The PM gave no decision ({ending.reason}).", session.model)
         answer = ending.arguments
         return Grant(
             granted=bool(answer.get("granted")),

@@ -1,7 +1,7 @@
 """Who is alive: leases are renewed by a heartbeat, and a process proves its life with a locked file.
 
-A lease that is not renewed expires by itself; on the same machine the lock tells at once that its owner is dead, so that
-a resumed run need not wait.
+A lease that is not renewed expires by itself; on the same machine the lock tells at once that its owner is dead, so
+that a resumed run need not wait.
 """
 
 from __future__ import annotations

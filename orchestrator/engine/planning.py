@@ -83,7 +83,7 @@ def _rounds(parts: Parts, draft: Plan, workspace: Workspace, *, store: bool) -> 
         file, defects = _read(ending, draft.goal)
         judged = _judge(parts, file, draft.id, assignment.repository_files) if file else None
         defects = defects or (_defects(judged) if judged else ())
-        _round_ended(parts, draft, number, totals, model, len(file.tasks) if file else 0, defects, store=store)
+        _round_ended(parts, draft, number, totals, len(file.tasks) if file else 0, defects, store=store)
         if file and judged:
             plan = _plan(parts, draft.repository, draft.base_commit, draft.id, file, judged, used, model)
             outcome = PlanOutcome(replace(plan, created_at=draft.created_at), file, defects, judged.warnings, store)
@@ -101,7 +101,7 @@ def _settled(
         listed = "\n".join(f"  {defect}" for defect in defects)
         raise PlanError(
             f"The PM gave no usable plan in {MOST_ROUNDS} rounds:\n{listed}\n",
-            next_step=f"`orchestrate show {draft.id}` tells its rounds; say the goal more exactly, or write a plan file.",
+            next_step=f"See its rounds with `orchestrate show {draft.id}`; say the goal more exactly, or use --file.",
         )
     if store:
         parts.writer.store_plan(outcome.plan)
@@ -171,7 +171,6 @@ def _round_ended(
     draft: Plan,
     number: int,
     totals: Totals,
-    model: str,
     tasks: int,
     defects: tuple[str, ...],
     *,

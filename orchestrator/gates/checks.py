@@ -41,8 +41,6 @@ def _failed(check: Check, workspace_root: str) -> Finding:
         source="check",
         locus=check.command,
         required_fix=f"Make `{check.command}` exit with 0.",
-        fingerprint=fingerprint(
-            "check_failed", check.command, f"{check.exit_code} {tail}", workspace_root=workspace_root
-        ),
+        fingerprint=fingerprint("check_failed", check.command, symptom, workspace_root=workspace_root),
         evidence=tail,
     )

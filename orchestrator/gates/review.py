@@ -43,7 +43,7 @@ class Judgement:
 
 
 def judge_review(answer: Mapping[str, Any], strictness: Strictness, threshold: int) -> Judgement:
-    """The rules' verdict over submit_review's arguments. Raises ReviewInvalidError for an answer that decides nothing."""
+    """The rules' verdict over submit_review's arguments. Raises ReviewInvalidError when they decide nothing."""
     score, claimed = _score(answer), answer.get("passed")
     if not isinstance(claimed, bool):
         raise ReviewInvalidError(f"passed must be true or false, not {claimed!r}")

@@ -43,7 +43,8 @@ POLL = shell('python3 -c \'import os; print("waited", os.urandom(8).hex(), "left
 WORKERS: dict[str, Conversation] = {
     "spirals": worker("spirals", shell("cat calc.py")),
     "circles": worker("circles", read("calc.py"), read("test_calc.py"), shell("ls"), then="cycle 3"),
-    "alternates": worker("alternates", write("alternates.txt", "one\n"), write("alternates.txt", "two\n"), then="cycle 2"),
+    "alternates": worker("alternates", write("alternates.txt", "one\n"), write("alternates.txt", "two\n"),
+                         then="cycle 2"),
     "polls": worker("polls", *[POLL] * 9, write("polls.txt", "done\n"), finish()),
     "same-error": worker("same-error", *(read(f"missing{n % 2}.txt") for n in range(30))),
     "talks": worker("talks", {"text": "I am done, everything works."}),
@@ -103,7 +104,7 @@ def attempt(story: Story, key: str) -> dict[str, Any]:
 def statuses(story: Story, key: str) -> list[str]:
     """The statuses of the attempt's tool calls in order, control tools left out."""
     rows = story.ask(
-        "MATCH (:Task {key: $key})-[:HAS_ATTEMPT]->(:Attempt)-[:TOOK]->(:Turn)-[:CALLED]->(c:ToolCall {control: false}) "
+        "MATCH (:Task {key: $key})-[:HAS_ATTEMPT]->()-[:TOOK]->(:Turn)-[:CALLED]->(c {control: false}) "
         "RETURN c.status AS s ORDER BY c.seq",
         key=key,
     )

@@ -8,6 +8,8 @@ from tests.stories.conftest import Serve
 from tests.stories.scripts import SUB, call, finish, plan_of, review, script, task, worker
 from tests.stories.story import Story, git
 
+WRONG = call("write_file", path="calc.py", file_text="def add(a, b):\n    return 0\n")
+OUTSIDE = call("run_command", command="echo hello > other.txt; echo '# x' >> test_calc.py")
 WRITE = call("write_file", path="calc.py", file_text=SUB)
 
 
@@ -61,7 +63,7 @@ def test_a_rejected_attempts_findings_are_in_the_next_assignment(story: Story, m
     """What failed, what is to be fixed and the evidence reach the next attempt's worker (R3.2)."""
     served = model(
         script(
-            worker("subtract", call("write_file", path="calc.py", file_text="def add(a, b):\n    return 0\n"), finish(), attempt=1),
+            worker("subtract", WRONG, finish(), attempt=1),
             worker("subtract", WRITE, finish(), attempt=2),
             review(),
         )
@@ -82,7 +84,7 @@ def test_work_outside_the_allowed_paths_is_refused_and_shell_writes_are_found(st
     model(
         script(
             worker("subtract", call("write_file", path="sub/setup.cfg", file_text="x"), WRITE,
-                   call("run_command", command="echo hello > other.txt; echo \"# x\" >> test_calc.py"), finish(), attempt=1),
+                   OUTSIDE, finish(), attempt=1),
             worker("subtract", call("run_command", command="rm other.txt; git checkout test_calc.py || true"),
                    call("write_file", path="test_calc.py", file_text="x"),
                    call("run_command", command="git show HEAD:test_calc.py > test_calc.py"), finish()),
