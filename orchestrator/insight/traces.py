@@ -29,8 +29,6 @@ _AT = datetime(2000, 1, 1, tzinfo=UTC)
 _WRITES = frozenset({"write_file", "edit_file", "delete_file"})
 _PURE = frozenset({"read_file", "list_files", "search", "read_output"})
 _CONTROL = frozenset({"finish_task", "give_up", "report_progress", "request_budget", "request_scope"})
-# A command that fails with next to no output (a grep without a match) names no error that could be the same again.
-_TELLING_CHARS = 160
 
 
 class TraceCall(BaseModel):
@@ -138,7 +136,6 @@ def _requested(call: TraceCall, seq: int) -> RequestedCall:
 
 def _finished(call: TraceCall, requested: RequestedCall, tree: _Tree) -> ToolFinished:
     writes = _writes(call, requested.signature) if call.ok and call.name in _WRITES else ()
-    telling = call.name != "run_command" or call.result_chars >= _TELLING_CHARS
     return ToolFinished(
         seq=requested.seq,
         at=_AT,
@@ -148,7 +145,7 @@ def _finished(call: TraceCall, requested: RequestedCall, tree: _Tree) -> ToolFin
         outcome_hash=call.result_sha,
         duration_ms=0.0,
         error_kind="none" if call.ok else "tool",
-        error_hash=call.result_sha if not call.ok and telling else "",
+        error_hash="" if call.ok else _error(call, requested.signature),
         tree_after=tree.write(writes[0].path, writes[0].blob) if writes else None,
         writes=writes,
     )
@@ -158,6 +155,12 @@ def _writes(call: TraceCall, signature: str) -> tuple[FileWrite, ...]:
     path = posixpath.normpath(str(call.arguments.get("path", "")))
     blob = "" if call.name == "delete_file" else _hash(f"{signature} {call.result_sha}")
     return (FileWrite(path, added=0, removed=0, blob=blob, substantive=_substantive(call.arguments)),)
+
+
+def _error(call: TraceCall, signature: str) -> str:
+    """The error's hash. A command's error is its own, as the toolbox has it: two greps without a match are no error
+    made twice."""
+    return f"{signature} {call.result_sha}" if call.name == "run_command" else call.result_sha
 
 
 def _substantive(arguments: Mapping[str, Any]) -> bool:
