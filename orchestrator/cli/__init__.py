@@ -92,7 +92,7 @@ def run(arguments: list[str]) -> int:
         click.echo(f"Error: {error}", err=True)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        click.echo("Interrupted. What was done is in the graph; `orchestrate execute --resume` continues.", err=True)
+        click.echo("Interrupted. What was done until then is in the graph.", err=True)
         return INTERRUPTED
     except BrokenPipeError:
         return _reader_left()

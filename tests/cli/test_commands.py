@@ -1,0 +1,206 @@
+"""plan, execute, doctor and graph as a user meets them: output, exit codes, what a failure ends with."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.chat.scripted import serve
+from tests.stories.scripts import call, finish, plan_of, review, script, worker
+from tests.stories.story import Story
+
+TASK = """
+  - key: {key}
+    prompt: Add a function.
+    files_written: ["{key}.py"]
+    max_attempts: 1
+    depends_on: {needs}
+"""
+PLAN = plan_of(TASK.format(key="first", needs="[]"), TASK.format(key="second", needs="[first]"))
+
+
+def _plan(story: Story, text: str = PLAN) -> Path:
+    path = story.repository.parent / "plan.yaml"
+    path.write_text(text)
+    return path
+
+
+def _doctor(story: Story, *arguments: str) -> tuple[int, dict[str, dict[str, str]]]:
+    done = story.run("doctor", "--json", *arguments)
+    return done.returncode, {line["check"]: line for line in json.loads(done.stdout)}
+
+
+def test_plan_file_is_shown_as_table_and_tree(fresh: Story) -> None:
+    """A plan written by hand needs no model; its tasks, scores and order are shown, the next command is named."""
+    done = fresh.run("plan", "--file", str(_plan(fresh)))
+    assert (done.returncode, "is ready: orchestrate execute" in done.stderr) == (0, True)
+    assert "└── first" in done.stdout
+    assert "    └── second" in done.stdout
+
+
+def test_plan_dry_run_stores_nothing_and_out_writes_a_plan_file(fresh: Story, tmp_path: Path) -> None:
+    """--dry-run leaves the graph as it was; --out writes what --file takes."""
+    out = tmp_path / "out.yaml"
+    done = fresh.run("plan", "--file", str(_plan(fresh)), "--dry-run", "--out", str(out), "--json")
+    assert json.loads(done.stdout)["status"] == "ready"
+    assert fresh.ask("MATCH (p:Plan) RETURN p.id") == []
+    again: dict[str, Any] = json.loads(fresh.ok("plan", "--file", str(out), "--json"))
+    assert [task["key"] for task in again["tasks"]] == ["first", "second"]
+    assert set(again["tasks"][0]) == {"id", "key", "status", "score", "band", "defects"}
+
+
+def test_plan_that_is_refused_ends_with_3_and_its_reasons(fresh: Story) -> None:
+    """Verification that nobody can execute is refused with exit code 3; stdout stays one JSON document."""
+    text = 'goal: g\ntasks:\n  - key: a\n    prompt: p\n    verification: ["manual test with Postman"]\n'
+    done = fresh.run("plan", "--file", str(_plan(fresh, text)), "--json")
+    assert done.returncode == 3
+    assert "a" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_plan_without_key_stores_no_draft(fresh: Story) -> None:
+    """Without a key the PM is not asked: exit code 2, the variable is named, nothing is left in the graph."""
+    done = fresh.run("plan", "a goal")
+    assert done.returncode == 2
+    assert "ORCHESTRATE_MODEL" in done.stderr
+    assert fresh.ask("MATCH (p:Plan) RETURN p.id") == []
+
+
+def test_execute_without_key_opens_no_run(fresh: Story) -> None:
+    """A missing key is found before a run is opened."""
+    fresh.plan(PLAN)
+    fresh.environ["ORCHESTRATE_MODEL"] = "some-model"
+    done = fresh.run("execute")
+    assert done.returncode == 2
+    assert "OPENAI_API_KEY" in done.stderr
+    assert fresh.ask("MATCH (r:Run) RETURN r.id") == []
+
+
+def test_a_failed_execute_says_what_to_look_at_next(fresh: Story) -> None:
+    """It ends with the task, its cause, the last failing output, the diff's command and the next one; exit code 1."""
+    broken = script(
+        worker("first", call("write_file", path="first.py", file_text="x = 1\n"), finish()),
+        worker("second", finish()),
+        review(),
+    )
+    fresh.plan(PLAN.replace("python3 -m unittest -q", "python3 second.py"))
+    with serve(broken) as model:
+        fresh.use_model(model.base_url)
+        done = fresh.run("execute", "--json")
+    assert done.returncode == 1
+    answer = json.loads(done.stdout)
+    assert set(answer) == {"runId", "planId", "branch", "status", "costUsd", "tasks"}
+    assert [(task["key"], task["status"]) for task in answer["tasks"]] == [("first", "failed"), ("second", "blocked")]
+    ending = done.stderr[done.stderr.index("Task first failed") :]
+    assert "second.py" in ending
+    assert "Its diff:   orchestrate show " in ending
+    assert "Next:       orchestrate execute --task first" in ending
+
+
+def test_execute_of_one_task_succeeds_beside_a_failed_one(fresh: Story) -> None:
+    """--task executes a task with what it depends on and answers for these alone; an unknown key is an error."""
+    working = script(
+        worker("first", call("write_file", path="first.py", file_text="x = 1\n"), finish()),
+        worker("second", finish()),
+        review(),
+    )
+    fresh.plan(PLAN)
+    with serve(working) as model:
+        fresh.use_model(model.base_url)
+        assert fresh.run("execute", "--task", "third").returncode == 2
+        done = fresh.run("execute", "--task", "first")
+    assert done.returncode == 0, done.stderr
+    states = {task["key"]: task["status"] for task in json.loads(fresh.ok("status", "--json"))["tasks"]}
+    assert states == {"first": "completed", "second": "pending"}
+
+
+@pytest.mark.parametrize("arguments", [["execute"], ["status"], ["execute", "--dry-run"]])
+def test_without_a_plan_the_way_to_one_is_named(arguments: list[str], fresh: Story) -> None:
+    """No plan yet: exit code 2 and the command that makes one."""
+    done = fresh.run(*arguments)
+    assert done.returncode == 2
+    assert "orchestrate plan" in done.stderr
+
+
+def test_show_without_a_failure_says_so(fresh: Story) -> None:
+    """Nothing has failed: that is no error."""
+    done = fresh.run("show")
+    assert (done.returncode, done.stderr.strip()) == (0, "Nothing has failed in this repository.")
+
+
+def test_graph_goes_up_and_down(fresh: Story) -> None:
+    """The embedded server starts on demand, says where it is, and stops at once; stopping it twice is no error."""
+    assert json.loads(fresh.ok("graph", "status", "--json"))["running"] is False
+    up = json.loads(fresh.ok("graph", "up", "--json"))
+    assert up["running"] is True
+    assert up["uri"].startswith("bolt://127.0.0.1:")
+    assert Path(up["passwordFile"]).stat().st_mode & 0o077 == 0
+    assert fresh.ok("graph", "down") == "The embedded graph server is stopped.\n"
+    assert fresh.ok("graph", "down") == "The embedded graph server was not running.\n"
+
+
+def test_doctor_looks_by_use(fresh: Story) -> None:
+    """Each check says ok, warn or fail; a missing model is a warning, since not every command needs one."""
+    code, found = _doctor(fresh)
+    assert code == 0
+    assert {found[check]["verdict"] for check in ("package", "git", "settings", "graph")} == {"ok"}
+    assert found["model planner/worker/verifier"]["verdict"] == "warn"
+    assert "ORCHESTRATE_MODEL" in found["model planner/worker/verifier"]["do"]
+
+
+def test_doctor_asks_the_model(fresh: Story) -> None:
+    """--model tries the endpoint: tools, structured output, usage; one that is away is exit code 4."""
+    answer = script({"when": {}, "replies": [call("report", word="ready", number=7)]})
+    with serve(answer) as model:
+        fresh.use_model(model.base_url)
+        code, found = _doctor(fresh, "--model")
+    assert code == 0
+    assert {line["verdict"] for check, line in found.items() if check.startswith("model")} == {"ok"}
+    code, found = _doctor(fresh, "--model")
+    assert code == 4
+    assert found["model planner/worker/verifier: endpoint"]["verdict"] == "fail"
+
+
+def test_doctor_names_a_graph_that_is_away(fresh: Story) -> None:
+    """A Neo4j that does not answer is said soon, with what to do; exit code 4."""
+    fresh.environ.update(NEO4J_URI="bolt://127.0.0.1:1", NEO4J_PASSWORD="x")
+    code, found = _doctor(fresh)
+    assert code == 4
+    assert found["graph"]["verdict"] == "fail"
+    assert "NEO4J_URI" in found["graph"]["do"]
+
+
+def test_doctor_outside_a_repository(nowhere: Story) -> None:
+    """Without a repository the rest cannot be looked at; that is said, with the way to one."""
+    code, found = _doctor(nowhere)
+    assert code == 2
+    assert found["repository"]["verdict"] == "fail"
+    assert "git init" in found["repository"]["do"]
+
+
+def test_doctor_warns_of_an_uncommitted_checkout(fresh: Story) -> None:
+    """A dirty checkout is named: work starts from HEAD without it."""
+    (fresh.repository / "new.py").write_text("")
+    code, found = _doctor(fresh)
+    assert (code, found["repository"]["verdict"]) == (0, "warn")
+    assert "new.py" in found["repository"]["seen"]
+
+
+def test_demo_without_bubblewrap(tmp_path: Path) -> None:
+    """The demo goes as told under Landlock, and where no sandbox at all can be had it says so and runs without."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for folder in os.environ["PATH"].split(os.pathsep):
+        for program in Path(folder).glob("*"):
+            if program.name != "bwrap" and not (programs / program.name).exists():
+                (programs / program.name).symlink_to(program)
+    story = Story(tmp_path)
+    story.environ["PATH"] = str(programs)
+    done = story.run("demo", "--into", "sample")
+    with Story(tmp_path / "sample").closing():
+        assert done.returncode == 0, done.stderr
+    assert "sandbox landlock" in done.stderr or "No sandbox can be had here" in done.stderr
