@@ -18,7 +18,7 @@ from pygit2.enums import FileMode
 from orchestrator.domain.errors import ToolError, WorkspaceError
 from orchestrator.workspace.folders import make_accessible
 from orchestrator.workspace.git import Git
-from orchestrator.workspace.paths import Tree, is_git_name
+from orchestrator.workspace.paths import LARGEST_READ, Tree, is_git_name
 from orchestrator.workspace.repository import printable
 
 Entry = tuple[pygit2.Oid, int]
@@ -47,12 +47,18 @@ class Snapshots:
         self._written.add(parts)
 
     def of(self, touched: Sequence[Parts]) -> str:
-        """The last snapshot with these paths as they are now."""
-        changed = {parts: self._entry(parts) for parts in touched}
-        self._written.update(changed)
-        root = pygit2.Oid(hex=self._last)
-        tree = self._rebuild(root, _nested(changed)) or self._objects.TreeBuilder().write()
-        return self._anchor(str(tree))
+        """The last snapshot with these paths as they are now. Raises WorkspaceError when it cannot be written."""
+        self._written.update(touched)
+        if any(self._is_large(parts) for parts in touched):
+            return self.of_all()  # git streams what does not fit in memory
+        try:
+            changed = {parts: self._entry(parts) for parts in touched}
+            root = pygit2.Oid(hex=self._last)
+            tree = self._rebuild(root, _nested(changed)) or self._objects.TreeBuilder().write()
+            return self._anchor(str(tree))
+        except (pygit2.GitError, OSError) as error:
+            way_out = "Free some disk space, or make ORCHESTRATE_HOME writable, and resume."
+            raise WorkspaceError(f"The snapshot cannot be written: {error}.", next_step=way_out) from error
 
     def of_all(self) -> str:
         """The whole worktree as it is now. Raises ToolError naming a nested `.git`."""
@@ -75,6 +81,13 @@ class Snapshots:
         if present:
             feed = b"".join(os.fsencode("/".join(parts)) + b"\0" for parts in present)
             self._git("update-index", "--add", "--replace", "-z", "--stdin", feed=feed)
+
+    def _is_large(self, parts: Parts) -> bool:
+        try:
+            status = self._tree.stat(parts)
+        except ToolError:
+            return False
+        return status is not None and status.st_size > LARGEST_READ
 
     @property
     def _root(self) -> Path:

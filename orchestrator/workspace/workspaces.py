@@ -95,7 +95,7 @@ class ShadowWorkspaces(ports.Workspaces):
             dotgit=place.dotgit,
             shadow=self.shadow.git_dir,
             scratch=place.scratch,
-            home=self.shadow.home,
+            masked=(repository.common_dir, self.shadow.home),
             environment=scrubbed(self.environ, real_home, self.settings.workspace.env),
             shared=shared,
             readable=readable_paths(

@@ -15,7 +15,7 @@ from orchestrator.workspace.repository import discover
 from orchestrator.workspace.sandbox import probe
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
 from orchestrator.workspace.worktree import Worktree
-from tests.workspace.repositories import commit, discovered, environment, fingerprint
+from tests.workspace.repositories import commit, discovered, environment, fingerprint, git
 
 needs_bubblewrap = pytest.mark.skipif(
     not probe("bubblewrap").works, reason=f"NOT TESTED HERE: {probe('bubblewrap').reason}"
@@ -160,6 +160,17 @@ def test_prepare_makes_a_virtual_environment(repository: Path) -> None:
     command = f"{os.path.realpath(sys.executable)} -m venv --without-pip .venv"
     _, workspace = opened(repository, prepare=(command,))
     assert workspace.run("python -c 'import sys; print(sys.prefix)'").output == f"{repository}/.venv\n"
+
+
+@needs_bubblewrap
+def test_linked_worktree_hides_the_common_git_directory(repository: Path, tmp_path: Path) -> None:
+    """Of a linked worktree the main checkout's .git, with its configuration and ORCHESTRATE_HOME, cannot be read."""
+    git(repository, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    _, workspace = opened(tmp_path / "side")
+    said = workspace.run(f"pwd; git log --oneline; ls -A {repository}/.git; cat {repository}/.git/config")
+    assert said.output.startswith(f"{tmp_path}/side\n")
+    assert "first" in said.output
+    assert "ada@example.org" not in said.output
 
 
 @needs_bubblewrap

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.domain.errors import ToolError
-from orchestrator.workspace.workspaces import ShadowWorkspaces
+from orchestrator.domain.errors import ToolError, WorkspaceError
+from orchestrator.settings import Settings
+from orchestrator.workspace import snapshots
+from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
 from orchestrator.workspace.worktree import Worktree
 from tests.workspace.repositories import git
 
@@ -88,9 +90,6 @@ def test_ignored_files_stay_out_unless_a_tool_wrote_them(workspace: Worktree) ->
 
 def test_users_own_ignore_rules_apply(workspaces: ShadowWorkspaces, repository: Path) -> None:
     """What info/exclude of the user's repository ignores is ignored in a worktree too."""
-    from orchestrator.settings import Settings
-    from orchestrator.workspace.workspaces import open_workspaces
-
     (repository / ".git" / "info" / "exclude").write_text("private/\n")
     again = open_workspaces(workspaces.shadow.repository, workspaces.shadow.home, Settings())
     head = again.resolve("HEAD")
@@ -168,6 +167,40 @@ def test_reopened_attempt_keeps_its_earlier_snapshots(workspaces: ShadowWorkspac
     again.snapshot(["kept"])
     workspaces.shadow.git("gc", "--quiet", "--prune=now")
     assert workspaces.shadow.git("cat-file", "-t", tree).text == "tree"
+
+
+def test_users_dirty_files_are_not_the_workers(workspaces: ShadowWorkspaces, repository: Path) -> None:
+    """R4.13: what is uncommitted in the checkout is neither in a worktree nor in its changes."""
+    (repository / "README.md").write_text("dirty")
+    (repository / "untracked").write_text("dirty")
+    head = workspaces.resolve("HEAD")
+    workspace = workspaces.open("a", head, head=head)
+    assert workspace.snapshot() == workspaces.tree_of(head)
+    assert workspace.read("README.md") == b"# Sample\n"
+
+
+def test_file_too_large_for_memory_is_snapshot_all_the_same(
+    workspace: Worktree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A touched file above the limit of read() is left to git, with the same result."""
+    workspace.write("large", b"x" * 1_000)
+    usual = workspace.snapshot(["large"])
+    monkeypatch.setattr(snapshots, "LARGEST_READ", 100)
+    workspace.write("large", b"y" * 1_000)
+    assert workspace.snapshot(["large"]) != usual
+    workspace.write("large", b"x" * 1_000)
+    assert workspace.snapshot(["large"]) == usual
+
+
+def test_snapshot_that_cannot_be_written_is_one_error(workspace: Worktree) -> None:
+    """An object store that cannot be written is a WorkspaceError with the way out, both ways."""
+    objects = workspace.place.home / "shadow.git" / "objects"
+    objects.rename(objects.with_name("gone"))
+    objects.write_text("no folder")
+    workspace.write("x", b"new content")
+    for touched in (["x"], None):
+        with pytest.raises(WorkspaceError):
+            workspace.snapshot(touched)
 
 
 def test_emptied_workspace_is_the_empty_tree(workspace: Worktree) -> None:

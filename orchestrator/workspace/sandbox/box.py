@@ -43,15 +43,16 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One workspace as commands see it. `tree` is shown at `shown_root`; `readable` are the exceptions from the masked
-    homes; `environment` is scrubbed already, without HOME and TMPDIR, which the sandbox sets."""
+    """One workspace as commands see it. `tree` is shown at `shown_root`; `masked` hides what is ours and the user's git
+    directory, `readable` are the exceptions from the masked homes; `environment` is scrubbed already, without HOME and
+    TMPDIR, which the sandbox sets."""
 
     tree: Path
     shown_root: Path
     dotgit: Path
     shadow: Path
     scratch: Path
-    home: Path
+    masked: tuple[Path, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     shared: tuple[Mount, ...] = ()
     readable: tuple[Path, ...] = ()

@@ -12,7 +12,7 @@ from orchestrator.workspace.sandbox.box import MOST_TASKS, Box, Launch, Private
 INSIDE = Path("/run/orchestrate")
 """Where the sandbox shows what is ours: the Shadow and the private HOME."""
 
-_MASKED = (Path("/home"), Path("/root"), Path("/run"), Path("/mnt"), Path("/media"))
+_MASKED = (Path("/home"), Path("/root"), Path("/run"))
 
 
 _STARTED = 'ulimit -u {tasks} 2>/dev/null || ulimit -p {tasks} 2>/dev/null; echo >"/dev/fd/$0"; exec "$@"'
@@ -50,8 +50,7 @@ def _plan(box: Box, private: Private) -> dict[Path, list[str]]:
     """One mount for each path inside, the later rules over the earlier ones."""
     root = box.shown_root
     plan = {path: ["--tmpfs", str(path)] for path in (*_MASKED, box.real_home) if os.access(path, os.F_OK)}
-    if not box.home.is_relative_to(root):
-        plan[box.home] = ["--tmpfs", str(box.home)]
+    plan |= {path: ["--tmpfs", str(path)] for path in box.masked if not path.is_relative_to(root)}
     plan |= {path: _bind("--bind", source, path) for path, source in _writable(private).items()}
     plan |= {path: _bind("--ro-bind", path, path) for path in box.readable if _needs_mount(path, box, plan)}
     if box.network:
@@ -78,7 +77,7 @@ def _writable(private: Private) -> Mapping[Path, Path]:
 
 def _needs_mount(path: Path, box: Box, plan: Mapping[Path, list[str]]) -> bool:
     """Only what lies under a mask has to be brought back; never what is ours, or where the workspace will stand."""
-    if path.is_relative_to(box.shown_root) or path.is_relative_to(box.home):
+    if any(path.is_relative_to(ours) for ours in (box.shown_root, *box.masked)):
         return False
     return any(path.is_relative_to(mask) for mask in plan)
 
