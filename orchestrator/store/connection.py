@@ -14,6 +14,7 @@ from neo4j.exceptions import (
     ClientError,
     ConfigurationError,
     ConnectionAcquisitionTimeoutError,
+    ConstraintError,
     DatabaseUnavailable,
     DriverError,
     Neo4jError,
@@ -23,18 +24,26 @@ from neo4j.exceptions import (
 )
 
 from orchestrator.domain.errors import GraphError
+from orchestrator.domain.lifecycle import TransitionError
 from orchestrator.store.endpoint import Endpoint, Server, Source
 from orchestrator.store.statements import statement
 
 T = TypeVar("T")
 Row = dict[str, Any]
 
-AWAY = (ServiceUnavailable, SessionExpired, DatabaseUnavailable, ConnectionAcquisitionTimeoutError, TransientError)
-"""Errors after which the same transaction may succeed later."""
+AWAY = (ServiceUnavailable, SessionExpired, DatabaseUnavailable, ConnectionAcquisitionTimeoutError)
+"""Errors of a server that does not answer."""
 
-CONFLICTS_S = 2.0
-"""Seconds that the driver itself repeats a transaction, in small steps: conflicts with other writers. Short, because it
-also repeats silently when the server is gone, which is ours to tell and to heal."""
+CONFLICT = (TransientError, ConstraintError)
+"""Errors of a transaction that met another one. A broken constraint is one too: every write of ours is a MERGE, so two
+transactions created the same node at once."""
+
+CONFLICTS_S = 10.0
+"""Seconds for which a transaction that met others is repeated at least."""
+
+DRIVER_S = 2.0
+"""Seconds that the driver itself repeats a transaction. Short, because it also repeats silently when the server is
+gone, which is ours to tell and to heal."""
 
 logging.getLogger("neo4j").addHandler(logging.NullHandler())  # else its retries are printed where nobody logs
 
@@ -69,7 +78,16 @@ class Connection:
 
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Run `work` as one write transaction, again where its end is unknown: it must be repeatable."""
-        return self._patiently(lambda session: session.execute_write(lambda tx: work(Transaction(tx))))
+
+        def call(session: neo4j.Session) -> T:
+            return session.execute_write(lambda tx: work(Transaction(tx)))
+
+        try:
+            return self._patiently(call)
+        except TransitionError:
+            # The embedded server finds conflicts at commit: before that, a transaction may see one record as it was
+            # and another as it is. Look once more before an impossible step is believed.
+            return self._patiently(call)
 
     def read(self, work: Callable[[Transaction], T]) -> T:
         """Run `work` as one read transaction."""
@@ -80,7 +98,7 @@ class Connection:
     ) -> T:
         """Give `call` a session for the user's own Cypher: read-only by right of the connection unless `write`.
         `refusal` turns what the user's words caused into the user's error, and anything else into None."""
-        return self._patiently(call, reader=not write, refusal=refusal)
+        return self._patiently(call, reader=not write, refusal=refusal, again=() if write else AWAY)
 
     def server(self) -> Server:
         """What answers."""
@@ -100,12 +118,13 @@ class Connection:
         call: Callable[[neo4j.Session], T],
         *,
         reader: bool = False,
+        again: tuple[type[Exception], ...] = AWAY + CONFLICT,
         refusal: Callable[[Neo4jError], Exception | None] = lambda _error: None,
     ) -> T:
         retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(AWAY),
-            stop=tenacity.stop_after_delay(self._wait_s),
-            wait=tenacity.wait_exponential(multiplier=0.1, max=5.0) + tenacity.wait_random(0, 0.1),
+            retry=tenacity.retry_if_exception_type(again),
+            stop=self._stop,
+            wait=_wait,
             before_sleep=self._tell,
             reraise=True,
         )
@@ -147,13 +166,29 @@ class Connection:
             driver.close()
         self._drivers = None
 
+    def _stop(self, state: tenacity.RetryCallState) -> bool:
+        limit = max(self._wait_s, CONFLICTS_S) if _conflicted(state) else self._wait_s
+        return (state.seconds_since_start or 0.0) >= limit
+
     def _tell(self, state: tenacity.RetryCallState) -> None:
-        error = state.outcome.exception() if state.outcome else None
-        if isinstance(error, TransientError) and not isinstance(error, DatabaseUnavailable):
-            return  # it does answer: a conflict with other writers
+        if _conflicted(state):
+            return  # it does answer
         where = self._endpoint.uri if self._endpoint else "the graph"
         left = max(0.0, self._wait_s - (state.seconds_since_start or 0.0))
         self._on_wait(f"The graph at {where} does not answer; waiting up to {left:.0f} s more.")
+
+
+def _conflicted(state: tenacity.RetryCallState) -> bool:
+    error = state.outcome.exception() if state.outcome else None
+    return isinstance(error, CONFLICT) and not isinstance(error, AWAY)
+
+
+_CONFLICT_WAIT = tenacity.wait_random(0.005, 0.05)
+_AWAY_WAIT = tenacity.wait_exponential(multiplier=0.1, max=5.0) + tenacity.wait_random(0, 0.1)
+
+
+def _wait(state: tenacity.RetryCallState) -> float:
+    return _CONFLICT_WAIT(state) if _conflicted(state) else _AWAY_WAIT(state)
 
 
 def _drivers(endpoint: Endpoint) -> tuple[neo4j.Driver, neo4j.Driver]:
@@ -168,8 +203,9 @@ def _driver(endpoint: Endpoint, auth: tuple[str, str]) -> neo4j.Driver:
             endpoint.uri,
             auth=auth,
             connection_timeout=10.0,
+            connection_acquisition_timeout=20.0,
             initial_retry_delay=0.01,  # the driver's own first retry waits a second
-            max_transaction_retry_time=CONFLICTS_S,
+            max_transaction_retry_time=DRIVER_S,
             notifications_min_severity="OFF",
             user_agent="orchestrate",
         )

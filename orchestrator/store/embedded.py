@@ -189,18 +189,31 @@ def _await_state(folder: Path) -> dict[str, Any] | None:
 def _await_ready(folder: Path, endpoint: Endpoint) -> bool:
     """Whether the server answers a query before its supervisor gives it up."""
     deadline = time.monotonic() + START_S
-    while _supervised(folder) and time.monotonic() < deadline:
+    while _supervised(folder) and not _main_died(folder) and time.monotonic() < deadline:
         if _answers(endpoint):
             return True
         time.sleep(0.02)
     return False
 
 
+def _main_died(folder: Path) -> bool:
+    """Whether the server gave up, for example because its port is taken: its other threads keep the JVM alive then."""
+    try:
+        return 'Exception in thread "main"' in (folder / "server.log").read_text(errors="replace")
+    except OSError:
+        return False
+
+
 def _answers(endpoint: Endpoint) -> bool:
     auth = (endpoint.username, endpoint.password)
     try:
         with neo4j.GraphDatabase.driver(
-            endpoint.uri, auth=auth, connection_timeout=5, max_transaction_retry_time=0, initial_retry_delay=0.01
+            endpoint.uri,
+            auth=auth,
+            connection_timeout=5,
+            connection_acquisition_timeout=5,
+            max_transaction_retry_time=0,
+            initial_retry_delay=0.01,
         ) as driver:
             driver.execute_query("RETURN 1", database_=endpoint.database)  # Bolt listens before the database is there
     except (DriverError, Neo4jError):

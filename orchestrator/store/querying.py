@@ -31,8 +31,10 @@ class Querying(Part):
         write: bool = False,
         limit: int | None = None,
     ) -> Table:
-        """Run Cypher and return at most `limit` rows. Raises QueryError for what the user's Cypher got wrong, a write
-        without `write` among it."""
+        """Run Cypher and return at most `limit` rows (an empty answer of the embedded server has no columns). Raises
+        QueryError for what the user's Cypher got wrong, a write without `write` among it."""
+        if not cypher.strip():
+            raise QueryError("The query is empty.", next_step="Give Cypher, for example: MATCH (t:Task) RETURN t.key")
         return run_query(self._connection, cypher, parameters or {}, write=write, limit=limit)
 
 

@@ -176,7 +176,12 @@ def test_a_long_text_is_stored_head_and_tail_and_kept_whole_beside(graph_server:
         _, run = opened(graph, 1)
         claim = claimed(graph, run)
         asked = call(2)
-        story = [turn(1), reply(1, (asked,)), ToolRequested(2, T0, 1, asked), finished(asked, result=whole)]
+        story: list[Event] = [
+            turn(1),
+            reply(1, (asked,)),
+            ToolRequested(2, T0, 1, asked),
+            finished(asked, result=whole),
+        ]
         graph.record(attempt_owner(claim), story)
         assert list(graph.events(claim.attempt_id)) == story
         row = graph.query(
@@ -204,9 +209,7 @@ def test_known_secrets_are_stored_nowhere(graph_server: GraphServer) -> None:
         fired = GuardFired(3, T0, 1, "g", "warn", "c", secret, 1, 1, {"seen": [secret]})
         done = finished(asked, result=f"{secret} " * 2_000, writes=(FileWrite(f"shop/{secret}.py", 1, 1, "b"),))
         graph.record(attempt_owner(claim), [turn(1), reply(1, (asked,), text=secret), fired, done])
-        found = graph.query(
-            "MATCH (a:Attempt {id: $id})-[*0..3]->(n) RETURN n", {"id": claim.attempt_id}
-        )
+        found = graph.query("MATCH (a:Attempt {id: $id})-[*0..3]->(n) RETURN n", {"id": claim.attempt_id})
         assert "***" in str(found.rows) and secret not in str(found.rows)
     assert all(secret not in path.read_text() for path in (graph_server.home / "artefacts").rglob("*.txt"))
 

@@ -1,0 +1,129 @@
+"""Connecting, the schema, and graphs that are away or not ours."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import neo4j
+import pytest
+
+from orchestrator.domain.errors import GraphError
+from orchestrator.store.embedded import Embedded, embedded_stop
+from orchestrator.store.endpoint import Endpoint, Server
+from orchestrator.store.graph import open_graph
+from orchestrator.store.schema import VERSION, check_server
+from orchestrator.store.statements import schema_statements, statement
+from tests.graph_servers import GraphServer
+from tests.store.samples import new_plan
+
+STORE = Path(__file__).resolve().parents[2] / "orchestrator/store"
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[tuple[Path, Endpoint]]:
+    """A home whose server runs and has no schema yet."""
+    home = tmp_path / "home"
+    server = Embedded(home)
+    yield home, server.locate()
+    server.release()
+    embedded_stop(home)
+
+
+def cypher(endpoint: Endpoint, text: str) -> None:
+    """Run a statement past the adapter."""
+    with neo4j.GraphDatabase.driver(endpoint.uri, auth=(endpoint.username, endpoint.password)) as driver:
+        driver.execute_query(text, database_=endpoint.database)
+
+
+def test_the_schema_is_created_once_and_recognised(graph_server: GraphServer) -> None:
+    """Constraints, indexes and a version node; opening again changes nothing (rule 8)."""
+    for _ in range(2):
+        with graph_server.open() as graph:
+            versions = graph.query("MATCH (s:OrchestrateSchema) RETURN s.version").rows
+            constraints = graph.query("SHOW CONSTRAINTS").rows
+            assert (list(versions), len(constraints)) == ([[VERSION]], 21)
+
+
+def test_foreign_nodes_under_our_labels_are_left_alone(empty: tuple[Path, Endpoint]) -> None:
+    """A database with somebody else's Tasks is refused, with another database as the way out; nothing is changed."""
+    home, endpoint = empty
+    cypher(endpoint, "CREATE (:Task {title: 'Buy milk'}), (:Unrelated {x: 1})")
+    with pytest.raises(GraphError, match=r"not ours.*Task.*NEO4J_DATABASE"):
+        open_graph(home, {}, wait_s=5)
+    cypher(endpoint, "MATCH (t:Task) DETACH DELETE t")
+    with open_graph(home, {}, wait_s=5) as graph:
+        assert graph.query("MATCH (u:Unrelated) RETURN u.x").rows == [[1]]
+
+
+def test_a_schema_of_a_newer_release_is_refused(empty: tuple[Path, Endpoint]) -> None:
+    """An older program does not write into a newer graph."""
+    home, endpoint = empty
+    open_graph(home, {}, wait_s=5).close()
+    cypher(endpoint, "MATCH (s:OrchestrateSchema) SET s.version = 99")
+    with pytest.raises(GraphError, match=r"version 99.*Upgrade"):
+        open_graph(home, {}, wait_s=5)
+
+
+@pytest.mark.parametrize(
+    ("version", "fine"), [("Neo4j/4.4.39", False), ("Neo4j/5.25.1", False), ("Neo4j/5.26.0", True)]
+)
+def test_a_neo4j_that_is_too_old_is_named(version: str, fine: bool) -> None:
+    """5.26 LTS is the oldest that is supported."""
+    server = Server("neo4j", version, "bolt://db:7687", None)
+    with contextlib.nullcontext() if fine else pytest.raises(GraphError, match=r"too old: Neo4j 5\.26"):
+        check_server(server)
+    check_server(Server("neo4j", "Neo4j/2026.04.0", "bolt://db:7687", None))
+
+
+def test_a_graph_that_is_away_is_waited_for_visibly_and_not_for_ever(tmp_path: Path) -> None:
+    """Waiting is bounded and told; then exit code 4 with the way out (graph-model.md, rule 7)."""
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = taken.getsockname()[1]
+    told: list[str] = []
+    environ = {"NEO4J_URI": f"bolt://127.0.0.1:{port}", "NEO4J_PASSWORD": "secret-pw"}
+    with pytest.raises(GraphError, match="does not answer") as caught:
+        open_graph(tmp_path, environ, wait_s=0.5, on_wait=told.append)
+    assert told and all(str(port) in message and "waiting up to" in message for message in told)
+    assert "--resume" in str(caught.value) and "secret-pw" not in str(caught.value)
+    assert caught.value.exit_code == 4
+
+
+def test_what_is_no_graph_is_named(tmp_path: Path) -> None:
+    """A scheme that the driver does not know, and a URI without a password."""
+    with pytest.raises(GraphError, match=r"NEO4J_URI is not usable: mysql://db"):
+        open_graph(tmp_path, {"NEO4J_URI": "mysql://db", "NEO4J_PASSWORD": "x"}, wait_s=0)
+    with pytest.raises(GraphError, match=r"NEO4J_PASSWORD is not"):
+        open_graph(tmp_path, {"NEO4J_URI": "bolt://db"}, wait_s=0)
+
+
+def test_a_neo4j_that_refuses_us_says_why(tmp_path: Path, real_neo4j: dict[str, str]) -> None:
+    """Wrong user or password, and a database that is not there: at once, without waiting."""
+    with pytest.raises(GraphError, match=r"wrong user name or password.*NEO4J_PASSWORD"):
+        open_graph(tmp_path, real_neo4j | {"NEO4J_USERNAME": "nobody"}, wait_s=60)
+    with pytest.raises(GraphError, match=r"no database nowhere.*NEO4J_DATABASE"):
+        open_graph(tmp_path, real_neo4j | {"NEO4J_DATABASE": "nowhere"}, wait_s=60)
+
+
+def test_a_closed_graph_stays_closed(graph_server: GraphServer) -> None:
+    """Closing twice is fine; using it afterwards is one clear error."""
+    graph = graph_server.open()
+    graph.close()
+    graph.close()
+    with pytest.raises(GraphError, match="was closed"):
+        graph.store_plan(new_plan(1))
+
+
+def test_every_statement_says_what_it_is_for_and_takes_parameters_only() -> None:
+    """One file per operation with a header comment; every parameter is named in it, and each file is used."""
+    sources = "".join(path.read_text() for path in STORE.glob("*.py"))
+    for path in sorted((STORE / "cypher").glob("*.cypher")):
+        header = [line for line in path.read_text().splitlines() if line.startswith("//")]
+        assert header and header[0].startswith("// Purpose: "), path.name
+        used = set(re.findall(r"\$\w+", statement(path.stem)))
+        assert all(name in "\n".join(header) for name in used), path.name
+        assert f'"{path.stem}"' in sources, path.name
+    assert len(schema_statements()) == 24
