@@ -40,7 +40,6 @@ _CONFIG = {
     "protocol.file.allow": "always",
     "commit.gpgSign": "false",
     "log.showSignature": "false",
-    "diff.external": "",
     "gc.auto": "0",
     "maintenance.auto": "false",
     "submodule.recurse": "false",

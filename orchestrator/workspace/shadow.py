@@ -188,7 +188,9 @@ def _create(shadow: Shadow) -> None:
     new = shadow.home / "shadow.new"
     shutil.rmtree(new, ignore_errors=True)
     source = str(shadow.repository.common_dir)
-    Git(users=True)("clone", "--quiet", "--bare", "--no-tags", "--template=", source, str(new), seconds=3_600)
+    Git(users=True)(
+        "clone", "--quiet", "--bare", "--no-tags", "--no-reject-shallow", "--template=", source, str(new), seconds=3_600
+    )
     git = Git(git_dir=new)
     for key, value in _CONFIG.items():
         git("config", key, value)

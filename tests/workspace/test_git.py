@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.errors import WorkspaceError
+from orchestrator.workspace import trees
 from orchestrator.workspace.git import Git
 from orchestrator.workspace.worktree import Worktree
-from tests.workspace.repositories import git
+from tests.workspace.repositories import commit, git
 
 
 def test_failure_carries_gits_own_message(repository: Path) -> None:
@@ -33,7 +34,7 @@ def test_callers_variables_and_aliases_are_not_followed(repository: Path, tmp_pa
     git(repository, "config", "diff.external", f"touch {marker}")
     environ = {"PATH": "/usr/bin:/bin", "GIT_DIR": "/elsewhere", "GIT_EXTERNAL_DIFF": f"touch {marker}"}
     asked = Git(git_dir=repository / ".git", work_tree=repository, environ=environ)
-    (repository / "README.md").write_text("changed")
-    assert asked("status", "--porcelain").text == " M README.md"
-    assert "+changed" in asked("diff").text
+    new = commit(repository, {"README.md": "changed\n"})
+    assert asked("status", "--porcelain").text == ""
+    assert "+changed" in trees.diff(asked, f"{new}~1", new)
     assert not marker.exists()
