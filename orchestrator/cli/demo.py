@@ -87,10 +87,10 @@ def _walk(app: App) -> RunOutcome | None:
     from orchestrator.wiring import ExecuteOptions, execute_plan, make_plan
 
     screen = console()
-    with shown_progress() as app.listener:
+    with shown_progress(app):
         planned = make_plan(app, plan()["goal"])
     screen.print(plan_view(planned.plan))
-    with shown_progress() as app.listener:
+    with shown_progress(app):
         outcome = execute_plan(app, planned.plan, ExecuteOptions())
     screen.print(run_view(plan_status(app.graph, planned.plan.id)))
     return outcome

@@ -76,7 +76,7 @@ def _execute(app: App, plan: Plan, options: ExecuteOptions, as_json: bool) -> in
 
     for warning in app.repository.warnings:
         say(f"Warning: {warning}")
-    with shown_progress() as app.listener:
+    with shown_progress(app):
         outcome = execute_plan(app, plan, options)
     if outcome is None:
         say("Every task of the plan was completed before; --fresh would start again from its base.")

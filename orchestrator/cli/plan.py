@@ -55,7 +55,7 @@ def _planned(app: App, text: str | None, content: bytes, file: Path | None, *, s
         from orchestrator.planfile import read_plan
 
         return load_plan(app, read_plan(content, file.suffix).ready(), store=store)
-    with shown_progress() as app.listener:
+    with shown_progress(app):
         return make_plan(app, text or "", store=store)
 
 

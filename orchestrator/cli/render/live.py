@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rich.console import RenderableType
@@ -35,7 +36,8 @@ class _Row:
 class LiveScreen:
     """A listener that redraws a table on stderr; what is worth keeping scrolls by above it."""
 
-    def __init__(self) -> None:
+    def __init__(self, redact: Callable[[str], str]) -> None:
+        self._redact = redact
         self._rows: dict[str, _Row] = {}
         self._lock = threading.RLock()  # a signal may report while the main thread does
         self._console = console(stderr=True)
@@ -60,7 +62,7 @@ class LiveScreen:
             self._apply(event)
         text = None if isinstance(event, IN_PLACE) else line(event)
         if text is not None:
-            self._console.print(Text(text))
+            self._console.print(Text(self._redact(text)))
 
     def _apply(self, event: p.Progress) -> None:
         if isinstance(event, p.TaskClaimed):
@@ -85,7 +87,7 @@ class LiveScreen:
         for task, row in rows:
             table.add_row(
                 Text(f"{clean(task)} #{row.attempt}"),
-                Text(one_line(row.now, 60)),
+                Text(self._redact(one_line(row.now, 60))),
                 ProgressBar(total=max(row.budget, 1), completed=min(row.used, row.budget), width=12),
                 f"{row.used}/{row.budget}",
                 tokens(row.tokens),

@@ -10,8 +10,8 @@ WITH p, t, a, count(u) AS turns, count(coalesce(u.costUsd, u.reservedUsd)) AS pr
      sum(coalesce(u.costUsd, u.reservedUsd)) AS cost,
      sum(coalesce(u.promptTokens, 0) + coalesce(u.completionTokens, 0)) AS used
 WITH p, t, count(a) AS attempts, sum(a.toolCallCount) AS toolCalls, sum(used) AS tokens,
-     CASE WHEN sum(priced) = sum(turns) THEN toFloat(sum(cost)) ELSE null END AS costUsd,
-     toFloat(sum(a.durationMs)) AS durationMs
+     CASE WHEN sum(priced) = sum(turns) THEN round(1000000.0 * sum(cost)) / 1000000.0 ELSE null END AS costUsd,
+     toFloat(round(sum(a.durationMs))) AS durationMs
 RETURN t.key AS task, t.title AS title, t.status AS status, attempts, toolCalls, tokens, costUsd, durationMs, p.id AS plan
 ORDER BY coalesce(costUsd, 0.0) DESC, tokens DESC, toolCalls DESC, plan, task
 LIMIT toInteger($limit)
