@@ -31,11 +31,14 @@ def log_to(home: Path, level: str) -> None:
     file = RotatingFileHandler(log_path(home), maxBytes=LOG_BYTES, backupCount=2, encoding="utf-8", delay=True)
     screen = logging.StreamHandler(sys.stderr)
     screen.setLevel(level.upper())
+    screen.addFilter(lambda record: record.name != "orchestrator.progress")  # the screen has that already
     least = logging.DEBUG if level == "debug" else logging.INFO
     for name in ("orchestrator", "agents"):
         logger = logging.getLogger(name)
         logger.setLevel(least)
         logger.propagate = False
+        for earlier in logger.handlers:
+            earlier.close()
         logger.handlers = [_formatted(file), _formatted(screen)]
 
 

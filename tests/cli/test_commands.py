@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 
 from agents.chat.scripted import serve
 from tests.stories.scripts import call, finish, plan_of, review, script, worker
-from tests.stories.story import Story
+from tests.stories.story import CLI, Story
 
 TASK = """
   - key: {key}
@@ -204,3 +206,48 @@ def test_demo_without_bubblewrap(tmp_path: Path) -> None:
     with Story(tmp_path / "sample").closing():
         assert done.returncode == 0, done.stderr
     assert "sandbox landlock" in done.stderr or "No sandbox can be had here" in done.stderr
+
+
+def test_execute_shows_live_progress_on_a_terminal(fresh: Story) -> None:
+    """Where stderr is a terminal the open tasks are drawn in place, and what is worth keeping scrolls by above them."""
+    working = script(
+        worker("first", call("write_file", path="first.py", file_text="x = 1\n"), finish()), worker("second", finish())
+    )
+    fresh.plan(PLAN)
+    screen, terminal = pty.openpty()
+    with serve({**working, "conversations": [*working["conversations"], review()]}) as model:
+        fresh.use_model(model.base_url)
+        running = subprocess.Popen(
+            (*CLI, "execute", "--task", "first", "--json"),
+            cwd=fresh.repository,
+            env=fresh.environ | {"TERM": "xterm", "COLUMNS": "120"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=terminal,
+        )
+        os.close(terminal)
+        drawn = _read_all(screen)
+        answer = json.loads(running.communicate()[0])
+    assert running.returncode == 0
+    assert answer["tasks"][0]["status"] == "completed"
+    assert "\x1b[" in drawn
+    assert "budget" in drawn
+    assert "first: completed" in drawn
+
+
+def _read_all(screen: int) -> str:
+    """What a terminal was sent until its last writer has left."""
+    drawn = b""
+    try:
+        while piece := os.read(screen, 65536):
+            drawn += piece
+    except OSError:  # Linux says EIO where others say end of file
+        pass
+    os.close(screen)
+    return drawn.decode("utf-8", "replace")
+
+
+def test_status_watch_ends_when_nothing_runs(fresh: Story) -> None:
+    """--watch follows a run to its end; without a running one it shows the screen once."""
+    fresh.plan(PLAN)
+    assert "no run yet" in fresh.ok("status", "--watch")

@@ -142,7 +142,9 @@ def test_status_names_cost_and_log(demo: Demo) -> None:
     text = demo.story.ok("status")
     assert "2 of 4 tasks completed" in text
     assert "$0.0" in text
-    assert str(demo.story.repository / ".git" / "orchestrate" / "logs" / "orchestrate.log") in text
+    log = demo.story.repository / ".git" / "orchestrate" / "logs" / "orchestrate.log"
+    assert f"log: {log}" in text
+    assert 'CallFinished {"at": ' in log.read_text()
 
 
 def test_query_is_read_only_unless_write(demo: Demo) -> None:
