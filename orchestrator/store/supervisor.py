@@ -11,6 +11,7 @@ tells pids and ports, and `clients.lock` is held shared by every client (so taki
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import fcntl
 import json
 import os
@@ -18,7 +19,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any
@@ -45,6 +46,25 @@ def lock(path: Path, operation: int) -> IO[bytes] | None:
     return file
 
 
+def die_with_parent() -> None:
+    """Where the kernel can (Linux): the JVM gets SIGTERM when its supervisor is killed, so that none runs unwatched."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+
+
+def launch_jvm(command: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
+    """Start the server with its output in `server.log`."""
+    with (folder / "server.log").open("wb") as log:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=folder / "server",
+            preexec_fn=die_with_parent,  # one thread, so nothing can deadlock here
+        )
+
+
 def write_state(folder: Path, state: Mapping[str, Any]) -> None:
     """Replace `server.json` atomically."""
     fresh = folder / f"server.json.{os.getpid()}"
@@ -53,7 +73,8 @@ def write_state(folder: Path, state: Mapping[str, Any]) -> None:
 
 
 def watch(jvm: subprocess.Popen[bytes], folder: Path, idle_s: float) -> None:
-    """Return when the JVM died, a stop was asked for, or no client came for `idle_s` seconds."""
+    """Return when the JVM died, a stop was asked for, or no client came for `idle_s` seconds. Raises OSError when the
+    folder is gone."""
     clients = folder / "clients.lock"
     busy = time.time()
     while not _asked_to_stop and jvm.poll() is None:
@@ -90,16 +111,17 @@ def main(launch: Mapping[str, Any]) -> int:
     signal.signal(signal.SIGTERM, _ask_to_stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with (folder / "server.log").open("wb") as log:
-        jvm = subprocess.Popen(
-            launch["command"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder / "server"
-        )
+    jvm = launch_jvm(launch["command"], folder)
     keys = ("bolt_port", "http_port", "version")
-    write_state(folder, {key: launch[key] for key in keys} | {"pid": jvm.pid, "supervisor": os.getpid()})
-    watch(jvm, folder, float(launch["idle_s"]))
-    died = jvm.poll() is not None and not _asked_to_stop
-    stop(jvm)
-    (folder / "server.json").unlink(missing_ok=True)
+    try:
+        write_state(folder, {key: launch[key] for key in keys} | {"pid": jvm.pid, "supervisor": os.getpid()})
+        watch(jvm, folder, float(launch["idle_s"]))
+    except OSError:
+        pass  # the home was deleted under us: nobody can come any more
+    finally:
+        died = jvm.poll() is not None and not _asked_to_stop
+        stop(jvm)
+        (folder / "server.json").unlink(missing_ok=True)
     return 1 if died else 0
 
 

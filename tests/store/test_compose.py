@@ -63,10 +63,10 @@ def test_the_compose_file_brings_up_a_healthy_neo4j(tmp_path: Path) -> None:
 
 def _opened(home: Path, environ: dict[str, str]) -> Graph:
     """The graph; an image may set its password just after it listens."""
-    for _ in range(40):
+    for _ in range(60):
         with contextlib.suppress(GraphError):
             return open_graph(home, environ, wait_s=30)
-        time.sleep(0.5)
+        time.sleep(1.5)
     return open_graph(home, environ, wait_s=30)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -168,6 +169,14 @@ def test_a_dead_supervisor_is_replaced(home: Path) -> None:
         assert graph.plan(plan.id) == plan
         assert not alive(orphaned.pid)
         assert embedded_status(home).supervisor != orphaned.supervisor
+
+
+def test_a_deleted_home_takes_its_server_along(home: Path) -> None:
+    """`rm -rf` of the repository leaves no JVM behind."""
+    open_graph(home, {}, wait_s=30).close()
+    status = embedded_status(home)
+    shutil.rmtree(home)
+    assert eventually(lambda: not alive(status.pid) and not alive(status.supervisor))
 
 
 def test_stale_or_broken_state_heals(home: Path) -> None:
