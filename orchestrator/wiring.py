@@ -23,6 +23,7 @@ from agents.chat.port import Chat
 from agents.planner import PlannerRole
 from agents.verifier import VerifierRole
 from agents.worker import WorkerRole
+from orchestrator.domain.errors import UserError
 from orchestrator.domain.plan import PlanFile
 from orchestrator.domain.progress import Listener, Waiting, silent
 from orchestrator.domain.records import Plan
@@ -208,11 +209,17 @@ def execute_plan(app: App, plan: Plan, options: ExecuteOptions) -> RunOutcome | 
 
 
 def _require_models(app: App, plan: Plan) -> None:
-    """Raise UserError for a missing name or key before a run is opened, rather than in its first attempt."""
-    models = app.settings.models
-    app.chat(models.verifier)
-    for name in {planned.task.model for planned in plan.tasks}:
-        app.chat(models.worker, name)
+    """Raise UserError for a missing name or key, or an unknown price under a cost limit, before a run is opened."""
+    models, run = app.settings.models, app.settings.run
+    workers = {planned.task.model for planned in plan.tasks}
+    chats = [app.chat(models.verifier), *(app.chat(models.worker, name) for name in workers)]
+    limits = (run.max_cost_usd, run.task_max_cost_usd, app.settings.guards.max_cost_usd)
+    unpriced = sorted({chat.model for chat in chats if chat.price(1, 0, 1) is None})
+    if unpriced and any(limit is not None for limit in limits):
+        raise UserError(
+            f"The price of {', '.join(unpriced)} is unknown, so the cost limit cannot be kept.",
+            next_step="Set models.<role>.price (input, cached_input, output per million tokens), or bound the tokens.",
+        )
 
 
 @contextmanager
@@ -235,13 +242,6 @@ def _interrupts(interrupt: Callable[[], None], listener: Listener, clock: System
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
-
-
-def price_known(app: App) -> bool:
-    """Whether every role's model has a price, so that a cost limit can be kept."""
-    models = app.settings.models
-    roles = (models.planner, models.worker, models.verifier)
-    return all(app.chat(role).price(1, 0, 1) is not None for role in roles)
 
 
 __all__ = ["App", "ExecuteOptions", "PlanOutcome", "RunOutcome", "execute_plan", "load_plan", "make_plan", "open_app"]

@@ -92,7 +92,7 @@ class Conversation:
         self._clock = clock
         self._listener = listener
         self._cancelled = cancelled
-        self._results: dict[int, str] = {}
+        self._results: dict[int, ToolOutcome] = {}
         self._warnings: list[str] = []
         self._ending: Ending | None = None
         self._turn_seq = 0
@@ -276,7 +276,7 @@ class Conversation:
             tree_after=tree,
             writes=writes,
         )
-        self._results[requested.seq] = outcome.text
+        self._results[requested.seq] = outcome
         self.totals = self.totals.add_call(event)
         self._heed(self._journal.judge(event))
         self._session.answer(call, self._with_warnings(outcome.text + notice))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from orchestrator.domain.errors import ModelError
@@ -20,10 +21,10 @@ def said(text: str, *, ok: bool = True, kind: ErrorKind = "none") -> ToolOutcome
     )
 
 
-def served(text: str, earlier: int) -> ToolOutcome:
-    """An earlier result served again, marked as such (R1.1, R1.3)."""
+def served(first: ToolOutcome, earlier: int) -> ToolOutcome:
+    """An earlier result served again, marked as such; its hash is that of the first (R1.1, R1.3)."""
     notice = f"\n[same call as number {earlier}: it was not executed again, this is that call's result]"
-    return ToolOutcome(ok=True, text=text + notice, outcome_hash=outcome_hash(text), duration_ms=0.0)
+    return replace(first, text=first.text + notice, duration_ms=0.0, touched=())
 
 
 def failed_reply(turn: TurnRequested, error: ModelError, at: datetime) -> ReplyReceived:
