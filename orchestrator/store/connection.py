@@ -38,6 +38,8 @@ CONFLICT = (TransientError, ConstraintError)
 """Errors of a transaction that met another one. A broken constraint is one too: every write of ours is a MERGE, so two
 transactions created the same node at once."""
 
+_SCHEMA_RACE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"  # IF NOT EXISTS, run twice at once
+
 CONFLICTS_S = 10.0
 """Seconds for which a transaction that met others is repeated at least."""
 
@@ -98,7 +100,7 @@ class Connection:
     ) -> T:
         """Give `call` a session for the user's own Cypher: read-only by right of the connection unless `write`.
         `refusal` turns what the user's words caused into the user's error, and anything else into None."""
-        return self._patiently(call, reader=not write, refusal=refusal, again=() if write else AWAY)
+        return self._patiently(call, reader=not write, refusal=refusal, again=_never if write else _away)
 
     def server(self) -> Server:
         """What answers."""
@@ -118,11 +120,11 @@ class Connection:
         call: Callable[[neo4j.Session], T],
         *,
         reader: bool = False,
-        again: tuple[type[Exception], ...] = AWAY + CONFLICT,
+        again: Callable[[BaseException], bool] | None = None,
         refusal: Callable[[Neo4jError], Exception | None] = lambda _error: None,
     ) -> T:
         retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(again),
+            retry=tenacity.retry_if_exception(again or _worth_repeating),
             stop=self._stop,
             wait=_wait,
             before_sleep=self._tell,
@@ -178,9 +180,25 @@ class Connection:
         self._on_wait(f"The graph at {where} does not answer; waiting up to {left:.0f} s more.")
 
 
+def _never(_error: BaseException) -> bool:
+    return False
+
+
+def _away(error: BaseException) -> bool:
+    return isinstance(error, AWAY)
+
+
+def _met_another(error: BaseException) -> bool:
+    return not _away(error) and (isinstance(error, CONFLICT) or getattr(error, "code", None) == _SCHEMA_RACE)
+
+
+def _worth_repeating(error: BaseException) -> bool:
+    return _away(error) or _met_another(error)
+
+
 def _conflicted(state: tenacity.RetryCallState) -> bool:
     error = state.outcome.exception() if state.outcome else None
-    return isinstance(error, CONFLICT) and not isinstance(error, AWAY)
+    return error is not None and _met_another(error)
 
 
 _CONFLICT_WAIT = tenacity.wait_random(0.005, 0.05)

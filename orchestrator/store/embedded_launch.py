@@ -14,6 +14,9 @@ from pathlib import Path
 from orchestrator.domain.errors import GraphError
 
 DATABASE = "orchestrate"
+PAGE = 16 * 1024
+"""Bytes of a page of data: an empty graph takes 1.3 MB instead of 8 MB, and grows evenly from the first step on."""
+
 READER = "reader"
 WAYS_OUT = (
     "Install the extra (`pip install 'orchestrate[embedded]'`; there is no wheel for Intel Macs or glibc below 2.34), "
@@ -109,6 +112,8 @@ def command(wheel: Wheel, folder: Path, *, bolt_port: int, http_port: int, heap_
         "server.databaseDirectory": root / "databases",
         "server.logsDirectory": root / "log",
         "txWalFlush": 2,
+        "bucketDefaultPageSize": PAGE,
+        "indexDefaultPageSize": 2 * PAGE,
     }
     return [
         str(wheel.java),

@@ -6,6 +6,7 @@ import contextlib
 import re
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import neo4j
@@ -46,6 +47,15 @@ def test_the_schema_is_created_once_and_recognised(graph_server: GraphServer) ->
             versions = graph.query("MATCH (s:OrchestrateSchema) RETURN s.version").rows
             constraints = graph.query("SHOW CONSTRAINTS").rows
             assert (list(versions), len(constraints)) == ([[VERSION]], 21)
+
+
+def test_many_first_connections_make_one_schema(empty: tuple[Path, Endpoint]) -> None:
+    """Processes that meet a new graph at once all get through."""
+    home, _ = empty
+    with ThreadPoolExecutor(4) as pool:
+        for graph in pool.map(lambda _: open_graph(home, {}, wait_s=30), range(4)):
+            with graph:
+                assert list(graph.query("MATCH (s:OrchestrateSchema) RETURN s.version").rows) == [[VERSION]]
 
 
 def test_foreign_nodes_under_our_labels_are_left_alone(empty: tuple[Path, Endpoint]) -> None:
