@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.insight.saved import saved_queries
 from tests.cli.conftest import Demo
-from tests.stories.story import git
+from tests.stories.story import Story, git
 
 
 def _json(demo: Demo, *arguments: str) -> Any:
@@ -200,7 +200,8 @@ def test_calibrate_replays_the_demos_attempts(demo: Demo, tmp_path: Any) -> None
 
 def test_execute_names_the_open_question(demo: Demo) -> None:
     """A plan without an open run cannot be resumed, and --dry-run starts nothing."""
-    done = demo.story.run("execute", "--resume")
+    named = {"ORCHESTRATE_MODEL": "any", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    done = Story(demo.story.repository, demo.story.environ | named).run("execute", "--resume")
     assert done.returncode == 2
     assert "no open run to resume" in done.stderr
     before = demo.story.ask("MATCH (r:Run) RETURN count(r) AS n")
