@@ -10,6 +10,7 @@ from orchestrator.domain.errors import GraphError
 from orchestrator.domain.events import (
     BudgetDecided,
     Event,
+    FileWrite,
     Finished,
     GuardFired,
     ProgressReported,
@@ -36,7 +37,6 @@ ORDER = (
     "calls_start",
     "calls_duplicate",
     "calls_finish",
-    "calls_write",
     "checkpoints_store",
     "requests_store",
     "guards_store",
@@ -58,8 +58,7 @@ class Facts(Part):
 
         def work(tx: Transaction) -> None:
             repository = _lock(tx, owner, attempt_id, events)
-            if "calls_write" in batch:
-                _name_files(batch["calls_write"], repository)
+            _name_files(batch.get("calls_finish", ()), repository)
             for name in ORDER:
                 if name in batch:
                     tx.run(name, rows=batch[name], ownerId=owner.id, attemptId=attempt_id, repository=repository)
@@ -73,6 +72,7 @@ class Facts(Part):
         for event in events:
             for name, row in self._event_rows(owner_id, event):
                 batch[name].append(row)
+        _start_with_reply(batch)
         return batch
 
     def _event_rows(self, owner_id: str, event: Event) -> Iterable[tuple[str, Row]]:
@@ -85,7 +85,6 @@ class Facts(Part):
                 yield from _start_rows(owner_id, event)
             case ToolFinished():
                 yield "calls_finish", self._finish_row(owner_id, event)
-                yield from self._write_rows(owner_id, event)
             case ProgressReported():
                 yield "checkpoints_store", self._fact_row(owner_id, event, f"Progress at {event.at_tool_call}")
             case BudgetDecided():
@@ -116,13 +115,12 @@ class Facts(Part):
 
     def _finish_row(self, owner_id: str, event: ToolFinished) -> Row:
         call = self._row(event, without=("seq", "at", "call", "writes"), resultChars=len(event.result))
-        return {"id": _id(owner_id, event.seq), "call": call | {"finishedAt": iso(event.at)}}
+        writes = [self._write_row(write, position) for position, write in enumerate(event.writes)]
+        return {"id": _id(owner_id, event.seq), "call": call | {"finishedAt": iso(event.at)}, "writes": writes}
 
-    def _write_rows(self, owner_id: str, event: ToolFinished) -> Iterable[tuple[str, Row]]:
-        for position, write in enumerate(event.writes):
-            relation = self._row(write, without=("path",), position=position)
-            path = self._texts.clean(write.path)
-            yield "calls_write", {"id": _id(owner_id, event.seq), "path": path, "write": relation}
+    def _write_row(self, write: FileWrite, position: int) -> Row:
+        relation = self._row(write, without=("path",), position=position)
+        return {"path": self._texts.clean(write.path), "write": relation}
 
 
 def _id(owner_id: str, seq: int) -> str:
@@ -136,9 +134,22 @@ def _start_rows(owner_id: str, event: ToolRequested) -> Iterable[tuple[str, Row]
         yield "calls_duplicate", {"id": start["id"], "of": _id(owner_id, event.duplicate_of)}
 
 
-def _name_files(rows: list[Row], repository: str) -> None:
-    for row in rows:
-        row |= {"file": file_id(repository, row["path"]), "name": file_name(row["path"])}
+def _start_with_reply(batch: Batch) -> None:
+    """Let a call that starts in the transaction of its reply be created as running: one statement less a step."""
+    created = {call["id"]: call for row in batch.get("turns_settle", ()) for call in row["calls"]}
+    later = []
+    for start in batch.pop("calls_start", ()):
+        if start["id"] in created:
+            created[start["id"]].update(start, status="running")
+        else:
+            later.append(start)
+    if later:
+        batch["calls_start"] = later
+
+
+def _name_files(finished: Iterable[Row], repository: str) -> None:
+    for write in (write for row in finished for write in row["writes"]):
+        write |= {"file": file_id(repository, write["path"]), "name": file_name(write["path"])}
 
 
 def _on_attempt(events: Sequence[Event]) -> Row:

@@ -54,7 +54,7 @@ def test_the_compose_file_brings_up_a_healthy_neo4j(tmp_path: Path) -> None:
         assert all("127.0.0.1:" in line for line in ports.splitlines())
         plan = new_plan(1)
         neo4j = {"NEO4J_URI": f"bolt://127.0.0.1:{bolt}", "NEO4J_USERNAME": "neo4j", "NEO4J_PASSWORD": password}
-        with open_graph(tmp_path, neo4j, wait_s=30) as graph:
+        with _opened(tmp_path, neo4j) as graph:
             graph.store_plan(plan)
             assert graph.plan(plan.id) == plan
     finally:
