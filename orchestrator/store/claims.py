@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 from orchestrator.domain.lifecycle import check_transition
@@ -111,7 +112,8 @@ class Claims(Part):
     def _first(self, tx: Transaction, request: ClaimRequest, token: str, repository: str) -> Claim | None:
         bounds = {"from": f"{request.plan_id}:", "to": f"{request.plan_id};"}  # ';' is the character after ':'
         keys = None if request.keys is None else list(request.keys)
-        for candidate in tx.run("claim_candidates", keys=keys, limit=CANDIDATES, **bounds):
+        found = tx.run("claim_candidates", keys=keys, limit=CANDIDATES, **bounds)
+        for candidate in sorted(found, key=itemgetter("readyKey")):
             won = tx.run(
                 "claim_task",
                 taskId=candidate["id"],
