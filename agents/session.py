@@ -112,6 +112,7 @@ class ChatSession:
             compacted=composed.compacted,
             tools_withheld=tools_withheld,
             body={"request": chat_request, "window": composed.window},
+            history_messages=self._transcript.messages,
         )
 
     def send(self, request: Request) -> Reply:

@@ -140,6 +140,11 @@ class Transcript:
         """The ids of calls that have no result yet; a request can be composed only when there are none."""
         return tuple(asked.call_id for asked in self._asked if asked.call_id not in self._answered)
 
+    @property
+    def messages(self) -> int:
+        """How many messages the conversation has, were it sent whole."""
+        return len(self.head) + sum(len(entry.messages) for entry in self.entries)
+
     def say(self, text: str, asked: Sequence[Asked]) -> None:
         """The model's reply; with calls it becomes a turn as soon as all of them are answered."""
         if not asked:

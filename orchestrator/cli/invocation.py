@@ -47,7 +47,7 @@ class Invocation:
         given = {name: value for name, value in (flags or {}).items() if value is not None}
         with open_app(self.folder, environ or os.environ, flags=given, on_wait=on_wait) as app:
             if logged:
-                log_to(app.home, self.log_level)
+                log_to(app.home, self.log_level, lambda text: app.redact(text))
             yield app
 
 

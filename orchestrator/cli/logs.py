@@ -7,11 +7,15 @@ import os
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from orchestrator.domain.errors import OrchestrateError
+
 LOG_BYTES = 5_000_000
+_NOT_FOR_THE_SCREEN = frozenset({"orchestrator.progress", "orchestrate.turn"})  # it shows that in its own way
 _FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
 
@@ -23,28 +27,41 @@ def log_path(home: Path) -> Path:
 _homes: list[Path] = []  # of the applications opened by this process: a crash is logged at the last one
 
 
-def log_to(home: Path, level: str) -> None:
+def log_to(home: Path, level: str, redact: Callable[[str], str]) -> None:
     """Send our own log lines to the log file (info and above, or all when debugging) and those from `level` on to
-    stderr."""
+    stderr, secrets replaced by `redact`."""
     log_path(home).parent.mkdir(parents=True, exist_ok=True)
     _homes.append(home)
     file = RotatingFileHandler(log_path(home), maxBytes=LOG_BYTES, backupCount=2, encoding="utf-8", delay=True)
     screen = logging.StreamHandler(sys.stderr)
     screen.setLevel(level.upper())
-    screen.addFilter(lambda record: record.name != "orchestrator.progress")  # the screen has that already
+    screen.addFilter(lambda record: record.name not in _NOT_FOR_THE_SCREEN)
     least = logging.DEBUG if level == "debug" else logging.INFO
-    for name in ("orchestrator", "agents"):
+    for name in ("orchestrator", "agents", "orchestrate"):
         logger = logging.getLogger(name)
         logger.setLevel(least)
         logger.propagate = False
         for earlier in logger.handlers:
             earlier.close()
-        logger.handlers = [_formatted(file), _formatted(screen)]
+        logger.handlers = [file, screen]
+    for handler in (file, screen):
+        handler.setFormatter(_Redacting(redact))
 
 
-def _formatted(handler: logging.Handler) -> logging.Handler:
-    handler.setFormatter(logging.Formatter(_FORMAT))
-    return handler
+class _Redacting(logging.Formatter):
+    """Takes the secrets out of whole lines, tracebacks too. Fails closed: where the settings cannot be read, nobody
+    knows the secrets, and the line is withheld."""
+
+    def __init__(self, redact: Callable[[str], str]) -> None:
+        super().__init__(_FORMAT)
+        self._redact = redact
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line as it is written."""
+        try:
+            return self._redact(super().format(record))
+        except OrchestrateError:
+            return f"{record.levelname} {record.name} (withheld: the settings cannot be read)"
 
 
 def record_crash(error: BaseException, arguments: list[str]) -> Path:

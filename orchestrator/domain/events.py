@@ -53,7 +53,9 @@ class FileWrite:
 
 @dataclass(frozen=True, slots=True)
 class TurnRequested:
-    """A model call is about to be made, with what it may cost at most (`reserved_usd` is None for an unknown price)."""
+    """A model call is about to be made, with what it may cost at most (`reserved_usd` is None for an unknown price).
+    The rest is how things stand before it (R1.14): messages of the whole conversation beside those of its window, calls
+    executed and asked for against their limits, and identical batches in a row without a new result."""
 
     seq: int
     at: datetime
@@ -64,6 +66,12 @@ class TurnRequested:
     window_tokens: int
     compacted: bool = False
     tools_withheld: bool = False
+    history_messages: int = 0
+    calls_used: int = 0
+    calls_limit: int = 0
+    requests_used: int = 0
+    requests_limit: int = 0
+    stall_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

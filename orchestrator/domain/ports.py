@@ -199,7 +199,8 @@ class Workspaces(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A composed model request: what it holds and may cost at most. `body` is the adapter's own."""
+    """A composed model request: what it holds and may cost at most. `body` is the adapter's own; `history_messages` are
+    those of the whole conversation, of which the window shows some."""
 
     model: str
     window_messages: int
@@ -209,6 +210,7 @@ class Request:
     compacted: bool
     tools_withheld: bool
     body: Mapping[str, Any]
+    history_messages: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,10 @@ from orchestrator.domain.events import (
 from orchestrator.domain.ports import Call, Clock, Reply, Request, Session, ToolOutcome, Workspace
 from orchestrator.domain.progress import CallFinished, CallStarted, GuardSpoke, Listener, TurnStarted
 from orchestrator.domain.verdict import Refuse, Stop, Verdict, Warn
+from orchestrator.engine.diagnosis import Diagnosis, standing
 from orchestrator.engine.journal import Journal, strictest_stop
 from orchestrator.engine.purse import Purse
-from orchestrator.engine.steps import brief, failed_reply, said, served
+from orchestrator.engine.steps import brief, failed_reply, said, served, unsent
 from orchestrator.engine.totals import Totals
 
 _MOST_SHRINKS = 4  # 80, 60, 40, 20 % of the original (R1.13)
@@ -96,7 +97,9 @@ class Conversation:
         self._warnings: list[str] = []
         self._ending: Ending | None = None
         self._turn_seq = 0
+        self._turns = 0
         self._base_files = base_files
+        self._diagnosis: Diagnosis | None = None
         self.totals = Totals()
         self.tree = tree
 
@@ -104,6 +107,7 @@ class Conversation:
         """Turn after turn until something ends it. Raises GraphError kinds; everything else is an Ending."""
         while self._ending is None:
             self._turn()
+            self._diagnose()
         self._journal.flush()
         return self._ending
 
@@ -163,11 +167,17 @@ class Conversation:
             window_tokens=request.window_tokens,
             compacted=request.compacted,
             tools_withheld=request.tools_withheld,
+            history_messages=request.history_messages,
+            **standing(self._journal.panel),
         )
         self._turn_seq = turn.seq
+        self._turns += 1
+        self._diagnosis = Diagnosis(self._turns, turn)
         self._heed(self._journal.judge(turn))
         if self._ending is None:
-            self._end_by(self._purse.reserve(turn))
+            self._heed(self._journal.rule(self._purse.reserve(turn), at))
+        if self._ending is not None:  # never sent: it must not count as if it might have been
+            self._journal.judge(unsent(turn, self._ending.reason))
         self._journal.flush()
         if self._ending is not None:
             return None
@@ -201,14 +211,23 @@ class Conversation:
         self._settle(event)
         return reply, calls
 
+    def _diagnose(self) -> None:
+        """One structured log line a turn (R1.14)."""
+        if self._diagnosis is not None:
+            self._diagnosis.log(self._subject.task, self._journal.owner, self._journal.panel)
+            self._diagnosis = None
+
     def _settle(self, event: ReplyReceived) -> None:
         self._purse.settle(event)
+        if self._diagnosis is not None:
+            self._diagnosis.reply = event
         self.totals = self.totals.add_reply(event)
         self._heed(self._journal.judge(event))
 
     def _settle_failed(self, turn: TurnRequested, error: ModelError) -> None:
         self._settle(failed_reply(turn, error, self._clock.now()))
         self._journal.flush()
+        self._diagnose()
 
     # -- one call -------------------------------------------------------------------------------------------------
 
@@ -221,6 +240,8 @@ class Conversation:
             call=requested,
             duplicate_of=earlier,
         )
+        if self._diagnosis is not None and earlier is not None:
+            self._diagnosis.duplicates[requested.seq] = earlier
         verdicts = self._journal.judge(event)
         self._heed(verdicts)
         refusal = next((v for v in verdicts if isinstance(v, Refuse)), None)
@@ -277,6 +298,8 @@ class Conversation:
             writes=writes,
         )
         self._results[requested.seq] = outcome
+        if self._diagnosis is not None:
+            self._diagnosis.finished[requested.seq] = event
         self.totals = self.totals.add_call(event)
         self._heed(self._journal.judge(event))
         self._session.answer(call, self._with_warnings(outcome.text + notice))

@@ -50,6 +50,13 @@ class Journal:
         self._buffer.extend(self._fired(v, event.at, call_seq) for v in verdicts if isinstance(v, _SPOKEN))
         return verdicts
 
+    def rule(self, stop: Stop | None, at: datetime) -> tuple[Verdict, ...]:
+        """Record a Stop that is no guard's but the ledger's, before it takes effect."""
+        if stop is None:
+            return ()
+        self._buffer.append(self._fired(stop, at, None))
+        return (stop,)
+
     def flush(self) -> None:
         """Make everything durable; nothing may act on an event before this. Raises GraphError kinds."""
         if self._buffer:

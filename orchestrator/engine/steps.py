@@ -29,10 +29,14 @@ def served(first: ToolOutcome, earlier: int) -> ToolOutcome:
 
 def failed_reply(turn: TurnRequested, error: ModelError, at: datetime) -> ReplyReceived:
     """A turn that got no reply: settled with no tokens, its error as the text."""
+    return _settled(turn, str(error), at)
+
+
+def _settled(turn: TurnRequested, text: str, at: datetime) -> ReplyReceived:
     return ReplyReceived(
         seq=turn.seq,
         at=at,
-        text=str(error),
+        text=text,
         calls=(),
         prompt_tokens=0,
         cached_tokens=0,
@@ -45,6 +49,11 @@ def failed_reply(turn: TurnRequested, error: ModelError, at: datetime) -> ReplyR
         model=turn.model,
         failed=True,
     )
+
+
+def unsent(turn: TurnRequested, reason: str) -> ReplyReceived:
+    """A turn that a bound kept from being sent: settled at nothing, so that what it reserved counts nowhere."""
+    return replace(_settled(turn, f"Not sent: {reason}.", turn.at), finish_reason="not_sent")
 
 
 def brief(call: Call) -> str:

@@ -90,6 +90,11 @@ class Panel:
         return self._budget.requested
 
     @property
+    def requests_limit(self) -> int:
+        """Calls that may be asked for, grants included."""
+        return self._budget.most_requests
+
+    @property
     def withholds_tools(self) -> bool:
         """Whether the next turn may offer finishing tools alone (R1.6, R1.8)."""
         return self._budget.withholds_tools or any(g.forcing for g in self.guards if isinstance(g, Stall))
