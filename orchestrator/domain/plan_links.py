@@ -43,6 +43,7 @@ def _list(value: Any) -> Sequence[Any]:
 
 
 def task_problems(document: Any) -> Iterator[Problem]:
+    """What is wrong between the tasks of a raw document: overrides, keys, dependencies, cycles."""
     tasks = list(_outlines(document))
     for task in tasks:
         if task.needs_override:
@@ -87,6 +88,7 @@ def _cycles(tasks: Sequence[_Outline]) -> Iterator[Problem]:
 
 
 def command_problems(document: Any) -> Iterator[Problem]:
+    """Verification commands of a raw document that nobody can execute (R3.7)."""
     yield from _refused(document, ())
     for index, task in enumerate(_list(_get(document, "tasks"))):
         yield from _refused(task, ("tasks", index))

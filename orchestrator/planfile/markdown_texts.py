@@ -43,6 +43,7 @@ def entries(name: str, rows: Rows) -> list[tuple[int, str]]:
 
 
 def items(rows: Rows) -> Iterator[str]:
+    """The entries of a Markdown list or of a comma-separated line, without bullets and fences."""
     for _, row in rows:
         text = (match[1] if (match := _ITEM.match(row)) else row).strip()
         if not FENCE.match(row) and text.lower().strip(".") not in _NOTHING:
