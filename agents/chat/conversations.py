@@ -82,7 +82,7 @@ class Conversations:
     def _next(self, progress: _Progress, request: Mapping[str, Any], messages: Sequence[Any]) -> Answer:
         limit = progress.conversation.context_chars
         if limit is not None and (size := len(json.dumps(messages))) > limit:
-            return _context_exceeded(size, limit)
+            return _too_long_for_window(size, limit)
         reply = progress.conversation.reply_at(progress.position)
         if reply is None:
             return _refused(f"The script has no reply number {progress.position + 1} for this conversation.")
@@ -177,7 +177,7 @@ def _refused(message: str) -> Answer:
     return Answer(400, {"error": {"message": message, "type": "script_error", "code": "script_error", "param": None}})
 
 
-def _context_exceeded(size: int, limit: int) -> Answer:
+def _too_long_for_window(size: int, limit: int) -> Answer:
     message = f"This model's maximum context length is {limit} characters. However, your messages have {size}."
     error = {
         "message": message,

@@ -49,7 +49,7 @@ def probe(chat: OpenAIChat) -> list[Probe]:
     except ModelError as error:
         return [_failed("endpoint", str(error))]
     endpoint = _passed("endpoint", f"{reply.model} at {chat.endpoint.host} answered in {reply.latency_ms:.0f} ms")
-    return [endpoint, _tools(reply), _tool_choice(chat, reply), _structured(reply), _usage(reply), *_context(chat)]
+    return [endpoint, _tools(reply), _tool_choice(chat, reply), _structured(reply), _usage(reply), *_context_length(chat)]
 
 
 def _passed(check: str, detail: str) -> Probe:
@@ -92,10 +92,10 @@ def _usage(reply: ChatReply) -> Probe:
     return _passed("usage", f"{reply.prompt_tokens} prompt and {reply.completion_tokens} completion tokens")
 
 
-def _context(chat: OpenAIChat) -> list[Probe]:
+def _context_length(chat: OpenAIChat) -> list[Probe]:
     """Nothing where the endpoint does not tell."""
     try:
-        told = _told_context(chat.models(), chat.model)
+        told = _told_context_length(chat.models(), chat.model)
     except ModelError:
         return []
     if told is None:
@@ -106,7 +106,7 @@ def _context(chat: OpenAIChat) -> list[Probe]:
     return [_failed("context length", f"{told} tokens: set context_window = {told} (now {ours})")]
 
 
-def _told_context(models: Mapping[str, Any], name: str) -> int | None:
+def _told_context_length(models: Mapping[str, Any], name: str) -> int | None:
     listed = models.get("data")
     entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
     entry = next((entry for entry in entries if entry.get("id") == name), {})
