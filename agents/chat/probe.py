@@ -49,7 +49,7 @@ def probe(chat: OpenAIChat) -> list[Probe]:
     except ModelError as error:
         return [_failed("endpoint", str(error))]
     endpoint = _passed("endpoint", f"{reply.model} at {chat.endpoint.host} answered in {reply.latency_ms:.0f} ms")
-    return [endpoint, _tools(reply), _tool_choice(chat, reply), _structured(reply), _usage(reply), *_context_length(chat)]
+    return [endpoint, _tools(reply), _tool_choice(chat, reply), _structured(reply), _usage(reply), *_window(chat)]
 
 
 def _passed(check: str, detail: str) -> Probe:
@@ -92,7 +92,7 @@ def _usage(reply: ChatReply) -> Probe:
     return _passed("usage", f"{reply.prompt_tokens} prompt and {reply.completion_tokens} completion tokens")
 
 
-def _context_length(chat: OpenAIChat) -> list[Probe]:
+def _window(chat: OpenAIChat) -> list[Probe]:
     """Nothing where the endpoint does not tell."""
     try:
         told = _told_context_length(chat.models(), chat.model)
