@@ -37,7 +37,7 @@ class ReportProgress(Arguments):
 class RequestBudget(Arguments):
     """Ask for more tool calls. Granted at most once."""
 
-    additional: int = Field(ge=1)
+    additional: int = Field(ge=1, le=10_000)
     """How many more calls."""
     justification: str = Field(min_length=1)
     """What is done, what is left, and why it takes so many."""

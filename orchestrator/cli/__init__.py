@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from orchestrator import __version__
-from orchestrator.cli.invocation import Invocation
+from orchestrator.cli.invocation import Invocation, say
 from orchestrator.domain.errors import OrchestrateError
 
 # name -> (module, short help); the order is that of a first day with the program.
@@ -89,7 +89,7 @@ def run(arguments: list[str]) -> int:
         error.show()
         return 2
     except OrchestrateError as error:
-        click.echo(f"Error: {error}", err=True)
+        say(f"Error: {error}")
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         click.echo("Interrupted. What was done until then is in the graph.", err=True)
@@ -102,9 +102,7 @@ def run(arguments: list[str]) -> int:
         from orchestrator.cli.logs import record_crash
 
         log = record_crash(error, arguments)
-        click.echo(
-            f"Error: a defect of orchestrate: {type(error).__name__}: {error}. The details are in {log}.", err=True
-        )
+        say(f"Error: a defect of orchestrate: {type(error).__name__}: {error}. The details are in {log}.")
         return OrchestrateError.exit_code
     return code if isinstance(code, int) else 0
 

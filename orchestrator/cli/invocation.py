@@ -51,9 +51,11 @@ class Invocation:
             yield app
 
 
-def say(message: str) -> None:
-    """One line of progress on stderr."""
-    click.echo(message, err=True)
+def say(message: object) -> None:
+    """One message on stderr, without what a terminal would obey: much of what it says came from a model."""
+    from orchestrator.cli.render.text import clean
+
+    click.echo(clean(message), err=True)
 
 
 pass_invocation = click.make_pass_decorator(Invocation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from orchestrator.domain.errors import GraphError
+from orchestrator.domain.errors import GraphError, OrchestrateError
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.records import Claim, Conclusion, Plan
 from orchestrator.engine.checkpass import CheckPass, run_checks
@@ -35,10 +35,12 @@ class Conclude(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """The conclusion that was written, or the findings that stood against the merge."""
+    """The conclusion that was written, or the findings that stood against the merge. `error` is why the branch does
+    not follow the graph yet; the next start makes it."""
 
     conclusion: Conclusion
     findings: tuple[Finding, ...] = ()
+    error: OrchestrateError | None = None
 
 
 def accept(
@@ -66,24 +68,35 @@ def accept(
         )
         if merge.commit is None:
             return Acceptance(conclusion_for(merged=None), tuple(map(_conflict, merge.conflicts or (merge.detail,))))
-        findings = _check_merge(parts, claim, merge.commit, passed, commands, number)
+        findings = _check_merge(parts, plan, claim, merge.commit, passed, commands, number)
         if findings:
             return Acceptance(conclusion_for(merged=None), findings)
         conclusion = conclusion_for(merged=Merged(merge.commit, run.head_commit))
         if parts.writer.conclude(claim, conclusion):
-            parts.workspaces.deliver(run.branch, merge.commit)
-            return Acceptance(conclusion)
+            return Acceptance(conclusion, error=_delivered(parts, run.branch, merge.commit))
     raise GraphError(
         f"The run's head moved {_MOST_TRIES} times while {claim.task.key} was merged.",
         next_step="Run `orchestrate execute --resume`.",
     )
 
 
+def _delivered(parts: Parts, branch: str, commit: str) -> OrchestrateError | None:
+    """The work is accepted and in the graph; a branch that cannot follow halts the run, it does not undo that."""
+    try:
+        parts.workspaces.deliver(branch, commit)
+    except OrchestrateError as error:
+        return error
+    return None
+
+
 def _check_merge(
-    parts: Parts, claim: Claim, commit: str, passed: CheckPass, commands: tuple[str, ...], number: int
+    parts: Parts, plan: Plan, claim: Claim, commit: str, passed: CheckPass, commands: tuple[str, ...], number: int
 ) -> tuple[Finding, ...]:
-    """The verification again, over the merged tree, unless that is the very tree that was checked."""
-    if parts.workspaces.tree_of(commit) == passed.tree:
+    """The plan's full verification over the merged tree, after the commands that every attempt must pass, unless that
+    is the very tree that they were run over."""
+    known = commands if parts.workspaces.tree_of(commit) == passed.tree else ()
+    commands = tuple(command for command in (*commands, *plan.full_verification) if command not in known)
+    if not commands:
         return ()
     name = f"{claim.attempt_id}:merge{number}"
     workspace = parts.workspaces.open(name, commit, head=commit)

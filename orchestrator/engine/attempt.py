@@ -65,9 +65,14 @@ class Attempt:
         """Run the attempt to its conclusion. Raises GraphError kinds (the graph is away: nothing more may happen) and,
         after closing the attempt, defects of ours."""
         try:
-            return self._execute()
+            return self._closed()
         except StaleFenceError:
             return Outcome(None)  # another process goes on with the task: nothing to conclude, nothing to end
+
+    def _closed(self) -> Outcome:
+        """Whatever ends it, the attempt is concluded."""
+        try:
+            return self._execute()
         except GraphError:
             raise
         except WorkspaceError as error:
@@ -160,7 +165,7 @@ class Attempt:
         owner = Owner("Attempt", self._claim.attempt_id, self._claim.attempt_id, self._claim.fence)
         findings = start.previous.findings if start.previous else ()
         arbiter = pm_decides(self._parts, self._claim.attempt_id, workspace, self._purse, self._subject)
-        controls = WorkerControls(self._claim.task, findings, arbiter, self._parts.clock)
+        controls = WorkerControls(self._claim.task, findings, arbiter, self._parts.clock, start.inherited)
         journal = Journal(self._parts.writer, owner, self._panel(start))
         if start.last_event_at is not None:
             journal.judge(Resumed(at=self._parts.clock.now(), last_event_at=start.last_event_at))
@@ -191,7 +196,8 @@ class Attempt:
             return self._conclude("interrupted", "interrupted", ending.detail)
         if ending.reason == "model_error":
             return self._conclude("failed", "model_error", ending.detail, halt=ending.error)
-        return self._conclude("stopped", ending.reason, ending.detail, halt=halts(ending.stop))
+        halt = halts(ending.stop)  # the run's own bound is not the task's fault: the work goes on under a higher one
+        return self._conclude("interrupted" if halt else "stopped", ending.reason, ending.detail, halt=halt)
 
     # -- the gates -------------------------------------------------------------------------------------------------
 
@@ -254,11 +260,13 @@ class Attempt:
             return self._conclude(
                 "rejected", "gate_failed", _summary(accepted.findings), passed=found, review=reviewed.review
             )
-        return self._ended(accepted.conclusion)
+        return self._ended(accepted.conclusion, accepted.error)
 
     def _unreviewed(self, passed: CheckPass, reviewed: Reviewed) -> Outcome:
         if reviewed.interrupted:
             return self._conclude("interrupted", "interrupted", "Interrupted by the user.", passed=passed)
+        if reviewed.bound is not None:  # neither the worker's fault nor QC's: under a higher bound QC is asked again
+            return self._conclude("interrupted", "interrupted", reviewed.error, passed=passed, halt=reviewed.bound)
         if reviewed.model_error is not None:
             return self._conclude("failed", "model_error", reviewed.error, passed=passed, halt=reviewed.model_error)
         return self._conclude("failed", "review_error", reviewed.error, passed=passed)
@@ -293,7 +301,8 @@ class Attempt:
     ) -> Conclusion:
         now = self._parts.clock.now()
         findings = passed.findings if passed else ()
-        held = (*findings, *(review.findings if review else ()))
+        raised = review.findings if review and not review.passed else ()  # a pass outweighs what its mode lets through
+        held = (*findings, *raised)
         ran_out = None if status == "accepted" else self._ran_out(status, reason)
         return Conclusion(
             attempt_status=status,

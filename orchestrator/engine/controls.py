@@ -5,12 +5,14 @@ They are free of the budget, never cached, and recorded as Checkpoint and Budget
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from orchestrator.domain.events import BudgetDecided, Event, ScopeDecided
 from orchestrator.domain.events import ProgressReported as Progress
 from orchestrator.domain.finding import Finding, findings_hash
+from orchestrator.domain.globs import matches_any
+from orchestrator.domain.plan import repository_path
 from orchestrator.domain.ports import Call, Clock, GrantRequest, ToolOutcome
 from orchestrator.domain.task import Task
 from orchestrator.domain.verdict import Verdict
@@ -38,15 +40,27 @@ Arbiter = Callable[[GrantRequest], Grant]
 
 
 class WorkerControls:
-    """One attempt's control tools. At most one grant of each kind, calls at most half the original budget (R3.4)."""
+    """One attempt's control tools. At most one grant of each kind, calls at most half the original budget (R3.4); what
+    the attempts that it continues were granted (`inherited`) counts, so that a crash gives no second grant."""
 
-    def __init__(self, task: Task, findings: tuple[Finding, ...], arbiter: Arbiter, clock: Clock) -> None:
+    def __init__(
+        self,
+        task: Task,
+        findings: tuple[Finding, ...],
+        arbiter: Arbiter,
+        clock: Clock,
+        inherited: Iterable[Event] = (),
+    ) -> None:
         self.granted_paths: tuple[str, ...] = ()
         self._task = task
         self._findings_hash = findings_hash(findings)
         self._arbiter = arbiter
         self._clock = clock
-        self._granted: set[str] = set()
+        self._granted = {
+            "calls" if isinstance(event, BudgetDecided) else "scope"
+            for event in inherited
+            if isinstance(event, BudgetDecided | ScopeDecided) and event.granted
+        }
 
     def apply(self, call: Call, seq: int, journal: Journal, tree: str) -> tuple[ToolOutcome, tuple[Verdict, ...]]:
         """Record what the worker says or asks, and answer it. Verdicts are the Panel's over that record."""
@@ -92,8 +106,13 @@ class WorkerControls:
         if request.kind in self._granted:
             return refused("Only one grant of each kind an attempt.", "rule")
         answer = self._arbiter(request)
-        amount = min(answer.amount, request.most, request.additional)
-        return Grant(answer.granted, amount, answer.paths, answer.reason, answer.decided_by)
+        if not answer.granted:
+            return refused(answer.reason, answer.decided_by)
+        amount = min(answer.amount, request.most, request.additional) if request.kind == "calls" else 0
+        paths = within(answer.paths, request.paths) if request.kind == "scope" else ()
+        if amount <= 0 and not paths:
+            return refused(f"The answer granted nothing of what was asked. {answer.reason}".strip(), answer.decided_by)
+        return Grant(granted=True, amount=amount, paths=paths, reason=answer.reason, decided_by=answer.decided_by)
 
     def _decided(self, request: GrantRequest, grant: Grant, seq: int, journal: Journal) -> Event:
         if request.kind == "calls":
@@ -118,6 +137,24 @@ class WorkerControls:
             decided_by=grant.decided_by,
             reason=grant.reason,
         )
+
+
+def within(granted: Iterable[str], asked: tuple[str, ...]) -> tuple[str, ...]:
+    """Of the granted paths those that were asked for, word by word, or as a single path that an asked one covers: a
+    model's answer never opens more than the question."""
+    return tuple(dict.fromkeys(path for path in granted if _is_path(path) and _covered(path, asked)))
+
+
+def _covered(path: str, asked: tuple[str, ...]) -> bool:
+    wild = any(char in "*?[\\" for char in path)
+    return path in asked or (not wild and not path.endswith("/") and matches_any(path, asked))
+
+
+def _is_path(path: str) -> bool:
+    try:
+        return bool(repository_path(path))
+    except ValueError:
+        return False
 
 
 def _answer(request: GrantRequest, grant: Grant) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import count
+
+from orchestrator.domain.errors import GraphError, OrchestrateError
 from orchestrator.domain.ports import GrantRequest, Workspace
 from orchestrator.domain.records import Owner, PlanningRound
 from orchestrator.engine.controls import Arbiter, Grant, refused
@@ -14,8 +17,18 @@ from orchestrator.engine.purse import Purse
 def pm_decides(parts: Parts, attempt_id: str, workspace: Workspace, purse: Purse, subject: Subject) -> Arbiter:
     """An Arbiter that asks the PM; a PM that cannot be asked or answers badly refuses."""
 
+    asked = count(1)
+
     def decide(request: GrantRequest) -> Grant:
-        round_id = f"{attempt_id}:{request.kind}"
+        try:
+            return ask(request)
+        except GraphError:
+            raise
+        except OrchestrateError as error:  # no model or key for the PM, for example: the attempt itself goes on
+            return refused(f"The PM cannot be asked. {error}", "rule")
+
+    def ask(request: GrantRequest) -> Grant:
+        round_id = f"{attempt_id}:{request.kind}{next(asked)}"  # one node a question, also when it is asked again
         opened = PlanningRound(
             id=round_id,
             plan_id=request.task.plan_id,

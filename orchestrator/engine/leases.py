@@ -30,6 +30,12 @@ class Life:
         self._over = threading.Event()
         self._heartbeat = threading.Thread(target=self._beat, name="leases", daemon=True)
         self._lock: IO[str] | None = None
+        self._abandoned = False
+
+    def abandon(self) -> None:
+        """Leases may be left that could not be given back: the lock file stays, so that they are seen to be a dead
+        owner's at once, not when they expire."""
+        self._abandoned = True
 
     def __enter__(self) -> Life:
         try:
@@ -50,7 +56,8 @@ class Life:
         self._over.set()
         self._heartbeat.join(timeout=5)
         if self._lock is not None:
-            Path(self._lock.name).unlink(missing_ok=True)
+            if not self._abandoned:
+                Path(self._lock.name).unlink(missing_ok=True)
             self._lock.close()
 
     def _beat(self) -> None:

@@ -138,7 +138,7 @@ def _read(ending: Ending, goal: str) -> tuple[PlanFile | None, tuple[str, ...]]:
     """The submitted plan, or what is wrong with it (never both)."""
     if ending.reason != "submitted":
         return None, (f"no plan was submitted: {ending.reason}. {ending.detail}",)
-    examined = examine(Source({"goal": goal, **ending.arguments}))
+    examined = examine(Source({**ending.arguments, "goal": goal}))  # the goal is the user's, in their words
     if examined.plan is None:
         return None, tuple(str(defect) for defect in (*examined.defects, *examined.refusals))
     return examined.plan, ()

@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 
-from orchestrator.domain.errors import ModelError
+from orchestrator.domain.errors import ModelError, RunBoundError
 from orchestrator.domain.ports import DependencyResult, ReviewAssignment, Workspace
 from orchestrator.domain.progress import ReviewStarted
 from orchestrator.domain.records import Claim, Owner, Review
@@ -14,7 +14,7 @@ from orchestrator.engine.checkpass import CheckPass
 from orchestrator.engine.conversation import Subject
 from orchestrator.engine.dialogue import converse
 from orchestrator.engine.parts import Parts
-from orchestrator.engine.purse import Purse
+from orchestrator.engine.purse import Purse, halts
 from orchestrator.gates.review import ReviewInvalidError, judge_review
 
 _TRIES = 2
@@ -23,12 +23,18 @@ _TRIES = 2
 @dataclass(frozen=True, slots=True)
 class Reviewed:
     """A review that counts, or why there is none: `error` says it, `model_error` when the endpoint was the cause and
-    `stop_code` when a bound of the run was."""
+    `bound` when the run's own bound was."""
 
     review: Review | None
     error: str = ""
     model_error: ModelError | None = None
     interrupted: bool = False
+    bound: RunBoundError | None = None
+
+    @property
+    def again(self) -> bool:
+        """Whether QC may be asked once more: its answer was no review, for no reason that would hold again."""
+        return self.review is None and self.model_error is None and self.bound is None and not self.interrupted
 
 
 def review_attempt(
@@ -58,7 +64,7 @@ def review_attempt(
     reviewed = Reviewed(None)
     for number in range(1, _TRIES + 1):
         reviewed = _ask(parts, claim, workspace, assignment, passed, purse, number)
-        if reviewed.review is not None or reviewed.model_error is not None or reviewed.interrupted:
+        if not reviewed.again:
             break
     return reviewed
 
@@ -93,6 +99,7 @@ def _ask(
             f"QC gave no review: {ending.reason}. {ending.detail}",
             ending.error,
             ending.reason == "interrupted",
+            halts(ending.stop),
         )
     try:
         judged = judge_review(ending.arguments, opened.strictness, parts.settings.review.threshold)

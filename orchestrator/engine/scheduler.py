@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from orchestrator.domain.errors import GraphError, OrchestrateError
-from orchestrator.domain.lifecycle import TASK_ENDED, RunStatus
+from orchestrator.domain.lifecycle import TASK_ENDED, RunStatus, TransitionError
 from orchestrator.domain.progress import RunEnded, TaskEnded, Waiting
 from orchestrator.domain.records import Claim, ClaimRequest, Plan, Run, TaskState
 from orchestrator.engine.attempt import Attempt, Outcome
@@ -71,6 +72,8 @@ class Scheduler:
             for thread in threads:
                 while thread.is_alive():
                     thread.join(0.1)  # short, so that a signal is handled in between
+            if self._defect is not None or isinstance(self._halt, GraphError):
+                life.abandon()
         if self._defect is not None:
             raise self._defect
         return self._finish()
@@ -90,7 +93,7 @@ class Scheduler:
         while not self._parts.cancelled.is_set():
             claim = self._claim(life)
             if claim is None:
-                if self._nothing_left():
+                if not self._still_open() or self._nothing_left():
                     return
                 self._wait()
                 continue
@@ -145,6 +148,14 @@ class Scheduler:
         completed = {s.task.key for s in states if s.status == "completed"}
         return not any(s.status == "pending" and completed.issuperset(s.task.depends_on) for s in states)
 
+    def _still_open(self) -> bool:
+        """Whether the run may be worked for. Another process that was interrupted has marked it so: as long as this one
+        works, it is running. A run that is over (cancelled by --fresh, for example) is nobody's any more."""
+        run = self._parts.reader.run(self._run.id)
+        if run.status == "interrupted":
+            run = self._parts.writer.open_run(run)
+        return run.id == self._run.id and run.status == "running"
+
     def _stop_all(self, error: OrchestrateError | None) -> None:
         self._halt = self._halt or error
         self._parts.cancelled.set()
@@ -184,7 +195,7 @@ class Scheduler:
         tasks = self._parts.reader.tasks(self._plan.id)
         status = self._status(tasks)
         now = self._parts.clock.now()
-        self._parts.writer.finish_run(self._run.id, status, now)
+        status = self._closed(status, now)
         spend = self._parts.reader.spend(run_id=self._run.id)
         duration_ms = (now - self._run.started_at).total_seconds() * 1000
         self._parts.listener(
@@ -195,9 +206,19 @@ class Scheduler:
         )  # fmt: skip
         return RunOutcome(self._run, status, tasks, self._halt, self._interrupted.is_set())
 
+    def _closed(self, status: RunStatus, now: datetime) -> RunStatus:
+        """Write how the run ended. Where another process closed it meanwhile, that stands."""
+        try:
+            if status != "interrupted":
+                self._still_open()
+            self._parts.writer.finish_run(self._run.id, status, now)
+        except TransitionError:
+            return self._parts.reader.run(self._run.id).status
+        return status
+
     def _status(self, tasks: tuple[TaskState, ...]) -> RunStatus:
         statuses = {state.status for state in tasks}
-        if statuses <= {"completed", "split"}:
+        if statuses <= {"completed", "split"} and self._halt is None:  # a branch that does not follow yet is a halt too
             return "completed"
         if self._parts.cancelled.is_set() or statuses & {"pending", "running", "awaiting_qc"}:
             return "interrupted"

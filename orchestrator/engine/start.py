@@ -43,9 +43,10 @@ def find_start(parts: Parts, claim: Claim, head: str) -> Start:
     before = earlier[: len(earlier) - len(cut_off)]
     previous = before[-1] if before else None
     inherited = tuple(event for attempt in cut_off for event in parts.reader.events(attempt.id))
-    source = cut_off[-1] if cut_off else previous
-    base, tree = _ground(parts.workspaces, source, head)
-    last = cut_off[-1] if cut_off else None
+    begun = [attempt for attempt in cut_off if attempt.base_commit is not None]  # the others died before they began
+    last = begun[-1] if begun else None
+    source = last or previous
+    base, tree, carried = _ground(parts.workspaces, source, head)
     return Start(
         base=base,
         base_tree=parts.workspaces.tree_of(base),
@@ -55,7 +56,7 @@ def find_start(parts: Parts, claim: Claim, head: str) -> Start:
         previous=previous,
         inherited=inherited,
         last_event_at=last.last_event_at if last else None,
-        finished=last if last is not None and last.worker_output and last.tree_after else None,
+        finished=last if carried and last is not None and last.worker_output and last.tree_after else None,
         earlier=earlier,
     )
 
@@ -67,19 +68,19 @@ def _trailing_cut_off(earlier: tuple[AttemptSummary, ...]) -> tuple[AttemptSumma
     return earlier[cut:]
 
 
-def _ground(workspaces: Workspaces, source: AttemptSummary | None, head: str) -> tuple[str, str]:
-    """The base commit and the tree. Kept work is carried forward onto a head that has moved on, where that merges."""
+def _ground(workspaces: Workspaces, source: AttemptSummary | None, head: str) -> tuple[str, str, bool]:
+    """The base commit, the tree, and whether it holds the source's work. Kept work is carried forward onto a head that
+    has moved on, where that merges."""
     keeps = source is not None and (source.status == "rejected" or continues(source))
-    if source is None or not keeps or source.tree_after is None or source.base_commit is None:
-        return head, workspaces.tree_of(head)
+    tree = source.tree_after or source.tree_before if source is not None and keeps else None
+    if source is None or tree is None or source.base_commit is None:
+        return head, workspaces.tree_of(head), False
     if source.base_commit == head:
-        return head, source.tree_after
-    merge = workspaces.merge(
-        head=head, base=source.base_commit, tree=source.tree_after, message="Carried forward", trailers={}
-    )
+        return head, tree, True
+    merge = workspaces.merge(head=head, base=source.base_commit, tree=tree, message="Carried forward", trailers={})
     if merge.commit is None:  # the next worker does it again on the new head, with the findings of this one
-        return head, workspaces.tree_of(head)
-    return head, workspaces.tree_of(merge.commit)
+        return head, workspaces.tree_of(head), False
+    return head, workspaces.tree_of(merge.commit), True
 
 
 def _allowed(

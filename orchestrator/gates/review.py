@@ -46,10 +46,10 @@ def judge_review(answer: Mapping[str, Any], strictness: Strictness, threshold: i
     """The rules' verdict over submit_review's arguments. Raises ReviewInvalidError when they decide nothing."""
     score, claimed = _score(answer), answer.get("passed")
     if not isinstance(claimed, bool):
-        raise ReviewInvalidError(f"passed must be true or false, not {claimed!r}")
-    feedback = str(answer.get("feedback") or "").strip()
-    criteria = tuple(_criteria(answer.get("criteria") or []))
-    findings = tuple(_findings(answer.get("findings") or []))
+        raise ReviewInvalidError(f"passed must be true or false, not {_shown(claimed)}")
+    feedback = _text(answer, "feedback").strip()
+    criteria = tuple(_criteria(_entries(answer, "criteria")))
+    findings = tuple(_findings(_entries(answer, "findings")))
     held = _held_against(claimed, score, threshold, criteria, findings, feedback, strictness)
     return Judgement(not held and claimed, score, feedback, criteria, (*findings, *held))
 
@@ -57,8 +57,29 @@ def judge_review(answer: Mapping[str, Any], strictness: Strictness, threshold: i
 def _score(answer: Mapping[str, Any]) -> int:
     score = answer.get("score")
     if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 100:
-        raise ReviewInvalidError(f"score must be a number from 0 to 100, not {score!r}")
+        raise ReviewInvalidError(f"score must be a number from 0 to 100, not {_shown(score)}")
     return round(score)
+
+
+def _shown(value: object) -> str:
+    """A value as an error names it: its own text where that is short, else its kind."""
+    return repr(value)[:80] if isinstance(value, str | float | bool | None) else f"a {type(value).__name__}"
+
+
+def _entries(answer: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """The objects of a list. Raises ReviewInvalidError for anything else: what cannot be read may be a defect."""
+    raw = answer.get(name)
+    if raw is None:
+        return []
+    if not isinstance(raw, list | tuple) or not all(isinstance(entry, Mapping) for entry in raw):
+        raise ReviewInvalidError(f"{name} must be a list of objects")
+    return list(raw)
+
+
+def _text(entry: Mapping[str, Any], name: str) -> str:
+    """A text field; anything but a text is none."""
+    value = entry.get(name)
+    return value if isinstance(value, str) else ""
 
 
 def _held_against(
@@ -96,22 +117,22 @@ def _criteria(raw: Sequence[Mapping[str, Any]]) -> Iterator[Criterion]:
     for entry in raw:
         passed = entry.get("passed")
         yield Criterion(
-            group=_GROUPS.get(str(entry.get("group")), "other"),
-            text=str(entry.get("text") or ""),
+            group=_GROUPS.get(_text(entry, "group"), "other"),
+            text=_text(entry, "text"),
             passed=passed if isinstance(passed, bool) else None,
-            evidence=str(entry.get("evidence") or ""),
+            evidence=_text(entry, "evidence"),
         )
 
 
 def _findings(raw: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
     for entry in raw:
-        severity = _SEVERITIES.get(str(entry.get("severity")).lower(), "error")
+        severity = _SEVERITIES.get(_text(entry, "severity").lower(), "error")
         yield _finding(
-            str(entry.get("code") or "review"),
-            str(entry.get("message") or ""),
-            str(entry.get("locus") or ""),
+            _text(entry, "code") or "review",
+            _text(entry, "message"),
+            _text(entry, "locus"),
             severity=severity,
-            required_fix=str(entry.get("required_fix") or ""),
+            required_fix=_text(entry, "required_fix"),
         )
 
 

@@ -57,7 +57,7 @@ def _judge_change(change: FileChange, allowed_paths: tuple[str, ...]) -> Iterato
             f"{path} was {change.status}, but the task may only change {', '.join(allowed_paths) or 'nothing'}.",
             f"Restore {path}, or ask for it with request_scope before changing it.",
         )
-    elif posixpath.basename(path) in _GIT_CONFIGURATION and path not in allowed_paths:
+    elif posixpath.basename(path).lower() in _GIT_CONFIGURATION and path not in allowed_paths:
         yield _finding("git_settings", path, f"{path} changes what git sees.", f"Restore {path}.", severity="critical")
     if change.kind == "gitlink" and change.status != "deleted":
         yield nested_repository(f"{path} is a nested repository.")
@@ -72,8 +72,17 @@ def _judge_change(change: FileChange, allowed_paths: tuple[str, ...]) -> Iterato
 
 
 def _escapes(path: str, target: str) -> bool:
+    """Read as text, which holds only while no `..` follows a name: that name may be a symlink to somewhere higher up
+    (`a/b/up/../x`, where `up` is a symlink to the top level, is outside)."""
     resolved = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
-    return resolved.startswith(("/", "../", ".git/")) or resolved in ("..", ".git")
+    parts = [part for part in target.split("/") if part not in ("", ".")]
+    climbs = [part == ".." for part in parts]
+    return (
+        resolved.startswith(("/", "../"))
+        or resolved == ".."
+        or climbs != sorted(climbs, reverse=True)
+        or any(part.rstrip(". ").lower() == ".git" for part in resolved.split("/"))
+    )
 
 
 def _finding(

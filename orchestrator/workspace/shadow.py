@@ -97,14 +97,20 @@ class Shadow:
         return str(objects.create_commit(None, author, author, message, pygit2.Oid(hex=tree), [parent]))
 
     def deliver(self, branch: str, commit: str) -> None:
-        """Make `branch` equal to `commit`, here and in the user's repository; nothing happens where it is so already.
-        Raises UserError when the user has the branch checked out, or has moved it since we last did."""
+        """Make `branch` equal to `commit`, here and in the user's repository; nothing happens where it is so already,
+        or further on: of two deliveries at once the older may come last. Raises
+        UserError when the user has the branch checked out, or has moved it since we last did."""
         ref = f"refs/heads/{branch}"
         if self.git.ask("check-ref-format", ref).code != 0:
             raise UserError(f"{branch!r} is no branch name.")
         with file_lock(self.home / "deliver.lock"):
+            if self._is_ancestor(commit, there := _commit_at(self.git, ref)):
+                commit = there
             self.git("update-ref", ref, commit)
             _Delivery(self, branch, commit).make()
+
+    def _is_ancestor(self, older: str, newer: str) -> bool:
+        return bool(newer) and self.git.ask("merge-base", "--is-ancestor", older, newer).code == 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,106 @@
+"""Grants: a model's yes never opens more than was asked, and a crash gives no second one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from orchestrator.domain.events import Event, ScopeDecided
+from orchestrator.domain.ports import Call
+from orchestrator.domain.records import Owner
+from orchestrator.engine.controls import Arbiter, Grant, WorkerControls, within
+from orchestrator.engine.journal import Journal
+from orchestrator.guards.panel import Panel
+from orchestrator.settings import Settings
+from tests.store.samples import new_task
+
+T0 = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class FixedClock:
+    """One instant for ever."""
+
+    def now(self) -> datetime:
+        """It."""
+        return T0
+
+    def monotonic(self) -> float:
+        """Nothing passes."""
+        return 0.0
+
+    def sleep(self, seconds: float) -> None:
+        """No wait."""
+
+
+class Kept:
+    """A recorder in memory."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def record(self, _owner: Owner, events: Sequence[Event]) -> None:
+        """Keep them."""
+        self.events += events
+
+
+def ask(tool: str, grant: Grant, inherited: Sequence[Event] = (), **arguments: object) -> tuple[str, Event]:
+    """What the worker is told, and what is recorded, when an arbiter answers so."""
+    task = new_task("p1", 0, ())
+    arbiter: Arbiter = lambda _request: grant  # noqa: E731
+    controls = WorkerControls(task, (), arbiter, FixedClock(), inherited)
+    kept = Kept()
+    journal = Journal(kept, Owner("Attempt", "a1", "a1", 1), Panel.begin(Settings().guards, 20, ()))
+    call = Call("c1", tool, "{}", {"justification": "because", **arguments}, "s", False, False, True)
+    outcome, _ = controls.apply(call, 1, journal, "tree")
+    journal.flush()
+    return outcome.text, kept.events[0]
+
+
+def yes(amount: int = 0, *paths: str) -> Grant:
+    """A generous answer."""
+    return Grant(granted=True, amount=amount, paths=paths, reason="Fine.", decided_by="pm")
+
+
+@pytest.mark.parametrize(
+    ("granted", "asked", "left"),
+    [
+        (("**",), ("docs/**",), ()),
+        (("docs/**", "src/x.py"), ("docs/**",), ("docs/**",)),
+        (("docs/a.md",), ("docs/**",), ("docs/a.md",)),
+        (("docs/",), ("docs/**",), ()),
+        (("docs/*",), ("docs/**",), ()),
+        (("/etc/passwd", "../x", ".git/config", "", "\0"), ("**",), ()),
+        (("**",), ("**",), ("**",)),
+        (("src/x.py",), ("+src/x.py",), ()),
+    ],
+)
+def test_granted_paths_are_among_those_asked_for(
+    granted: tuple[str, ...], asked: tuple[str, ...], left: tuple[str, ...]
+) -> None:
+    """The PM's answer is cut to the question; what lies outside the repository is no path (R3.4)."""
+    assert within(granted, asked) == left
+
+
+def test_a_scope_grant_beyond_the_question_is_a_refusal() -> None:
+    """`**` for a request of docs opens nothing, in the record as in the guard."""
+    text, event = ask("request_scope", yes(0, "**"), paths=["docs/**"])
+    assert text.startswith("Refused")
+    assert isinstance(event, ScopeDecided)
+    assert not event.granted
+
+
+def test_a_refusal_grants_no_calls_whatever_amount_it_names() -> None:
+    """granted false with an amount is 0 calls in the graph."""
+    _, event = ask("request_budget", Grant(False, 50, (), "No.", "pm"), additional=50)
+    assert (getattr(event, "granted", None), getattr(event, "granted_calls", None)) == (False, 0)
+
+
+def test_a_continued_attempt_gets_no_second_grant() -> None:
+    """What the attempt that died was granted counts in its successor: a crash refills nothing (R3.4)."""
+    earlier = ScopeDecided(1, T0, 1, ("docs/**",), "because", granted=True, decided_by="pm", reason="Fine.")
+    text, _ = ask("request_scope", yes(0, "src/x.py"), [earlier], paths=["src/x.py"])
+    assert text.startswith("Refused: Only one grant")
+    text, _ = ask("request_budget", yes(5), [earlier], additional=5)
+    assert text.startswith("Granted: 5 more")
