@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import Path
+
 import pytest
 
 from orchestrator.domain.errors import QueryError
 from orchestrator.store.graph import Graph
+from tests.graph_servers import GraphServer
 from tests.store.samples import new_id, new_plan
 
 
@@ -84,3 +88,26 @@ def test_a_constraint_that_the_users_write_breaks_is_told_at_once(any_graph: Gra
     any_graph.query("CREATE (:File {id: $id})", {"id": name}, write=True)
     with pytest.raises(QueryError):
         any_graph.query("CREATE (:File {id: $id})", {"id": name}, write=True)
+
+
+@pytest.mark.parametrize(
+    "cypher",
+    [
+        "LOAD CSV FROM 'file:///etc/passwd' AS row RETURN row",
+        "LOAD CSV FROM 'http://127.0.0.1:1/x' AS row RETURN row",
+        "CALL { CREATE (f:File {id: $id}) RETURN f } RETURN f",
+        "FOREACH (x IN [1] | CREATE (:File {id: $id}))",
+        "CALL apoc.merge.node(['File'], {id: $id}, {}, {}) YIELD node RETURN node",
+        "CREATE USER mallory SET PASSWORD 'x'",
+        "SHOW USERS",
+        "INSERT INTO File SET id = $id",
+        "PROFILE CREATE (f:File {id: $id}) RETURN f",
+    ],
+)
+def test_the_embedded_reader_has_no_side_door(embedded_home: Path, cypher: str) -> None:
+    """No file, no URL, no users, no SQL, no procedure that writes: what is not refused does nothing."""
+    name = new_id("door")
+    with GraphServer("embedded", embedded_home).open() as graph:
+        with contextlib.suppress(QueryError):
+            assert not graph.query(cypher, {"id": name}).rows
+        assert graph.query("MATCH (f:File {id: $id}) RETURN f", {"id": name}).rows == []

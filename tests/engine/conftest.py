@@ -1,0 +1,23 @@
+"""One Shadow for the whole module: a worktree of it costs milliseconds."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from orchestrator.settings import SandboxSettings, Settings
+from orchestrator.workspace.repository import discover
+from orchestrator.workspace.sandbox import probe
+from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
+from tests.engine.rig import made_repository
+
+
+@pytest.fixture(scope="module")
+def workspaces(tmp_path_factory: pytest.TempPathFactory) -> ShadowWorkspaces:
+    """The Shadow of a small repository, commands in bubblewrap where the machine has it."""
+    folder = tmp_path_factory.mktemp("loop")
+    repository = made_repository(folder / "repository")
+    sandbox = SandboxSettings(level="bubblewrap" if probe("bubblewrap").works else "none")
+    return open_workspaces(discover(repository, dict(os.environ)), folder / "home", Settings(sandbox=sandbox))

@@ -1,0 +1,273 @@
+"""The real loop over a random model: Conversation, Panel, ChatSession, Toolbox and worktree are the real ones.
+
+Only the endpoint is made up (RandomChat, an implementation of the chat port that says what a test drew), and the
+recorder keeps events in memory and remembers what was durable when something took effect.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from agents.chat.estimate import Estimator
+from agents.chat.port import ChatReply, ChatRequest, Message, RawToolCall, ToolSchema
+from agents.session import ChatSession, Opening
+from agents.tools.catalogue import WORKER
+from orchestrator.domain.errors import ModelError
+from orchestrator.domain.events import Event, GuardFired, ReplyReceived, ToolFinished, ToolRequested, TurnRequested
+from orchestrator.domain.ports import Call, GrantRequest, Reply, Request, ToolOutcome, Workspace
+from orchestrator.domain.progress import silent
+from orchestrator.domain.records import Owner
+from orchestrator.domain.task import Task
+from orchestrator.engine.controls import Grant, WorkerControls
+from orchestrator.engine.conversation import Conversation, Ending, Subject
+from orchestrator.engine.journal import Journal
+from orchestrator.engine.purse import unbounded
+from orchestrator.guards.limits import GuardLimits
+from orchestrator.guards.panel import Panel
+from orchestrator.workspace.workspaces import ShadowWorkspaces
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+ALLOWED = ("a.txt", "b.txt", "new/**")
+ENDING = frozenset({"finish_task", "give_up"})
+
+
+@dataclass(frozen=True)
+class Said:
+    """One answer of the random model: text, calls as (tool, arguments as JSON text), or an error instead."""
+
+    text: str = ""
+    calls: tuple[tuple[str, str], ...] = ()
+    error: type[ModelError] | None = None
+
+
+@dataclass
+class TickingClock:
+    """Every look at it is a millisecond later; sleeping moves it on."""
+
+    at: float = 0.0
+
+    def now(self) -> datetime:
+        """The next instant."""
+        self.at += 0.001
+        return START + timedelta(seconds=round(self.at, 3))
+
+    def monotonic(self) -> float:
+        """The same in seconds."""
+        self.at += 0.001
+        return self.at
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        self.at += seconds
+
+
+@dataclass
+class RandomChat:
+    """The chat port: what was drawn, again and again from its beginning."""
+
+    says: Sequence[Said]
+    ledger: Ledger
+    context_window: int = 6_000
+    max_output_tokens: int = 500
+    model: str = "random"
+    requests: list[ChatRequest] = field(default_factory=list)
+    estimator: Estimator = field(default_factory=Estimator)
+
+    def estimate(self, messages: Sequence[Message], tools: Sequence[ToolSchema] = ()) -> int:
+        """As the real adapter does."""
+        return self.estimator.request(messages, tools)
+
+    def price(self, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> float | None:
+        """A dollar per million tokens."""
+        return (prompt_tokens + completion_tokens) / 1e6
+
+    def complete(self, request: ChatRequest) -> ChatReply:
+        """The next thing drawn."""
+        self.ledger.effects.append(("send", len(self.requests), tuple(self.ledger.events)))
+        said = self.says[len(self.requests) % len(self.says)]
+        self.requests.append(request)
+        if said.error is not None:
+            raise said.error("drawn")
+        calls = tuple(
+            RawToolCall(f"c{len(self.requests)}.{n}", name, arguments) for n, (name, arguments) in enumerate(said.calls)
+        )
+        prompt = self.estimate(request.messages, request.tools)
+        return ChatReply(
+            text=said.text, tool_calls=calls, prompt_tokens=prompt, cached_tokens=0, completion_tokens=20,
+            estimated=False, cost_usd=self.price(prompt, 0, 20), latency_ms=1.0, wait_ms=0.0, retries=0,
+            finish_reason="tool_calls" if calls else "stop", model=self.model,
+        )  # fmt: skip
+
+
+@dataclass
+class Ledger:
+    """Keeps what is recorded, and what was durable at every effect: (`send` or `execute`, which, events so far)."""
+
+    events: list[Event] = field(default_factory=list)
+    effects: list[tuple[str, Any, tuple[Event, ...]]] = field(default_factory=list)
+
+    def record(self, _owner: Owner, events: Sequence[Event]) -> None:
+        """The port's part that a journal needs."""
+        self.events.extend(events)
+
+    def of(self, *kinds: type) -> list[Any]:
+        """The recorded events of these kinds, in order."""
+        return [event for event in self.events if isinstance(event, kinds)]
+
+
+class WatchedSession(ChatSession):
+    """The real session; it notes what was durable when a tool ran, and every answer."""
+
+    ledger: Ledger
+    answered: list[str]
+    asked: list[str]
+    requests: list[Request]
+
+    def send(self, request: Request) -> Reply:
+        """As it is."""
+        self.requests.append(request)
+        reply = super().send(request)
+        self.asked += [call.call_id for call in reply.calls]
+        return reply
+
+    def execute(self, call: Call) -> ToolOutcome:
+        """As it is."""
+        self.ledger.effects.append(("execute", call.signature, tuple(self.ledger.events)))
+        return super().execute(call)
+
+    def answer(self, call: Call, text: str) -> None:
+        """As it is."""
+        self.answered.append(call.call_id)
+        super().answer(call, text)
+
+
+@dataclass(frozen=True)
+class Walked:
+    """A conversation that has ended."""
+
+    ending: Ending
+    ledger: Ledger
+    chat: RandomChat
+    session: WatchedSession
+    panel: Panel
+    begun: Panel
+    budget: int
+
+    @property
+    def executed(self) -> int:
+        """Tools that ran."""
+        return sum(kind == "execute" for kind, _, _ in self.ledger.effects)
+
+
+def task(budget: int) -> Task:
+    """The task at hand."""
+    return Task(
+        id="t1", plan_id="p1", key="random", title="Random", prompt="Do it.", kind="simple", role="", qc_role="",
+        tool_call_budget=budget, max_attempts=1, allowed_paths=ALLOWED,
+    )  # fmt: skip
+
+
+def walk(
+    workspaces: ShadowWorkspaces,
+    says: Sequence[Said],
+    *,
+    name: str,
+    budget: int = 8,
+    grant: int = 0,
+    limits: GuardLimits | None = None,
+    context_window: int = 6_000,
+) -> Walked:
+    """Drive a random model to its end in a worktree of its own; `grant` calls are given when it asks for more."""
+    head = workspaces.resolve("HEAD")
+    workspace = workspaces.open(name, head, head=head)
+    try:
+        return _walk(workspace, workspaces.tree_of(head), says, budget, grant, limits or GuardLimits(), context_window)
+    finally:
+        workspace.close()
+
+
+def _walk(
+    workspace: Workspace,
+    tree: str,
+    says: Sequence[Said],
+    budget: int,
+    grant: int,
+    limits: GuardLimits,
+    context_window: int,
+) -> Walked:
+    clock, ledger = TickingClock(), Ledger()
+    chat = RandomChat(says, ledger, context_window)
+    session = WatchedSession(
+        chat, WORKER, Opening("You work.", "Task: random", {}), workspace, monotonic=clock.monotonic
+    )
+    session.ledger, session.answered, session.asked, session.requests = ledger, [], [], []
+    begun = Panel.begin(limits, budget, ALLOWED)
+    journal = Journal(ledger, Owner("Attempt", "a1", "a1", 1), begun)
+
+    def arbiter(request: GrantRequest) -> Grant:
+        return Grant(granted=grant > 0, amount=grant, paths=request.paths, reason="drawn", decided_by="pm")
+
+    conversation = Conversation(
+        session=session,
+        journal=journal,
+        workspace=workspace,
+        purse=unbounded(),
+        controls=WorkerControls(task(budget), (), arbiter, clock),
+        ending_tools=ENDING,
+        subject=Subject("random", 1),
+        clock=clock,
+        listener=silent,
+        cancelled=threading.Event(),
+        tree=tree,
+        base_files=frozenset(workspace.files()),
+    )
+    ending = conversation.run()
+    return Walked(ending, ledger, chat, session, journal.panel, begun, budget)
+
+
+def call(tool: str, **arguments: Any) -> tuple[str, str]:
+    """A call as a model sends it."""
+    return tool, json.dumps(arguments)
+
+
+def unpaired(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What is wrong with a request's pairs: a call without its result right behind it, or a result without call."""
+    wrong: list[str] = []
+    waiting: list[str] = []
+    for message in messages:
+        if message["role"] == "tool":
+            if message["tool_call_id"] not in waiting:
+                wrong.append(f"result of {message['tool_call_id']} without its call")
+            waiting = [each for each in waiting if each != message["tool_call_id"]]
+            continue
+        wrong += [f"call {each} without a result" for each in waiting]
+        waiting = [each["id"] for each in message.get("tool_calls") or ()]
+    return wrong + [f"call {each} without a result" for each in waiting]
+
+
+def seqs(events: Sequence[Event]) -> dict[str, list[int]]:
+    """The sequence numbers of what becomes a node, by kind, in the order recorded."""
+    found: dict[str, list[int]] = {"turn": [], "call": [], "guard": [], "other": []}
+    for event in events:
+        if isinstance(event, TurnRequested):
+            found["turn"].append(event.seq)
+        elif isinstance(event, ReplyReceived):
+            found["call"] += [each.seq for each in event.calls]
+        elif isinstance(event, GuardFired):
+            found["guard"].append(event.seq)
+        elif not isinstance(event, ToolRequested | ToolFinished) and hasattr(event, "seq"):
+            found["other"].append(event.seq)
+    return found
+
+
+def made_repository(folder: Path) -> Path:
+    """A repository with a few files, one of them long."""
+    from tests.stories.story import make_repository
+
+    return make_repository(folder, {"a.txt": "one\n", "b.txt": "two\n", "long.txt": "all work and no play\n" * 2_000})

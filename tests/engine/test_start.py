@@ -1,0 +1,121 @@
+"""Where an attempt starts after its predecessors died, over a real graph and a real Shadow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from orchestrator.domain.plan_defects import Source, examine
+from orchestrator.domain.records import Claim, ClaimRequest, Orphan
+from orchestrator.engine import running
+from orchestrator.engine.running import ExecuteOptions
+from orchestrator.engine.start import Start, find_start
+from orchestrator.store.embedded import embedded_stop
+from orchestrator.wiring import App, load_plan, open_app
+from tests.stories.story import clean_environment, git, make_repository
+
+PLAN = {
+    "goal": "Better",
+    "verification": ["true"],
+    "tasks": [{"key": "t", "prompt": "Do.", "files_written": ["a.txt"]}],
+}
+
+
+@dataclass
+class Stage:
+    """A run of one task, whose attempts the test claims and lets die."""
+
+    app: App
+    run_id: str
+    plan_id: str
+
+    @property
+    def head(self) -> str:
+        """The run's head."""
+        return self.app.graph.run(self.run_id).head_commit
+
+    def claim(self) -> Claim:
+        """The next attempt."""
+        now = self.app.clock.now()
+        claim = self.app.graph.claim(ClaimRequest(self.run_id, self.plan_id, "me", now, now, "{}", None))
+        assert claim is not None
+        return claim
+
+    def begin(self, claim: Claim) -> Start:
+        """What the engine writes at an attempt's begin."""
+        start = find_start(self.app.parts(), claim, self.head)
+        self.app.graph.describe_attempt(claim, {"tree_before": start.tree, "base_commit": start.base, "model": "m"})
+        return start
+
+    def work(self, claim: Claim, text: str) -> str:
+        """A workspace's tree with a file written; what the worker submits as finished."""
+        workspace = self.app.workspaces.open(claim.attempt_id, self.head, head=self.head)
+        workspace.write("a.txt", text.encode())
+        tree = workspace.snapshot(["a.txt"])
+        workspace.close()
+        self.app.graph.await_review(claim, "Done.", tree, self.app.clock.now())
+        return tree
+
+    def die(self, claim: Claim) -> None:
+        """The process of an attempt is killed, and the next one sees it."""
+        at = self.app.clock.now()
+        orphan = Orphan(claim.task.id, claim.task.key, claim.attempt_id, "me", claim.fence, at)
+        assert self.app.graph.close_interrupted(orphan, at)
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    """A fresh one."""
+    repository = make_repository(tmp_path / "repository")
+    environ = clean_environment()
+    with open_app(repository, environ, flags={}, on_wait=lambda _message: None) as app:
+        file = examine(Source(PLAN)).plan
+        assert file is not None
+        outcome = load_plan(app, file)
+        assert outcome.defects == ()
+        prepared = running.prepare(app.parts(), app.graph.plan(outcome.plan.id), ExecuteOptions(), app.home)
+        assert prepared is not None
+        yield Stage(app, prepared[1].id, outcome.plan.id)
+        embedded_stop(app.home)
+
+
+def test_work_survives_a_chain_of_deaths(stage: Stage) -> None:
+    """Finished, then killed in the review; its successors killed before and just after they began: the work of the
+    first is what the fourth starts from, and it only has its gates to pass (decision 4, X2)."""
+    first = stage.claim()
+    stage.begin(first)
+    tree = stage.work(first, "work")
+    stage.die(first)
+    stage.die(stage.claim())  # claimed, and killed before it began
+
+    third = stage.claim()
+    start = stage.begin(third)
+
+    assert start.tree == tree
+    assert start.finished is not None
+    stage.die(third)  # began, and changed nothing
+    fourth = find_start(stage.app.parts(), stage.claim(), stage.head)
+    assert fourth.tree == tree
+    assert [a.status for a in fourth.earlier] == ["interrupted"] * 3
+
+
+def test_finished_work_that_no_longer_merges_is_done_again(stage: Stage) -> None:
+    """The run's head moved on in a conflicting way while the finished attempt was dead: nothing is submitted any more,
+    so an empty diff never stands for the work."""
+    first = stage.claim()
+    stage.begin(first)
+    stage.work(first, "work")
+    stage.die(first)
+    repository = stage.app.repository.root
+    (repository / "a.txt").write_text("others\n")
+    git(repository, "add", "a.txt")
+    git(repository, "commit", "-qm", "meanwhile")
+    moved = stage.app.workspaces.resolve(git(repository, "rev-parse", "HEAD"))
+
+    start = find_start(stage.app.parts(), stage.claim(), moved)
+
+    assert start.finished is None
+    assert start.tree == stage.app.workspaces.tree_of(moved)

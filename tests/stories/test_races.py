@@ -1,0 +1,135 @@
+"""Two processes, branches that cannot follow, bounds that end a run in the middle of a review."""
+
+from __future__ import annotations
+
+import signal
+
+from tests.stories.conftest import Serve
+from tests.stories.scripts import SUB, call, finish, plan_of, review, script, task, worker
+from tests.stories.story import Story, git
+from tests.stories.test_interruptions import attempts, slowly, wait_until
+
+WRITE = call("write_file", path="calc.py", file_text=SUB)
+
+
+def test_a_process_goes_on_when_another_one_is_interrupted(story: Story, model: Serve) -> None:
+    """Ctrl-C for one of two: it leaves with 130 and marks the run; the other one finishes everything and leaves with
+    0."""
+    keys = [f"t{n}" for n in range(4)]
+    served = model(
+        script(
+            *(worker(k, call("write_file", path=f"{k}.txt", file_text=k), slowly(finish(), 2500)) for k in keys),
+            review(),
+        )
+    )
+    story.plan(plan_of(*(task(k, writes=[f"{k}.txt"]) for k in keys), verification="true"))
+    first, second = story.start("execute"), story.start("execute")
+    wait_until(lambda: len(served.requests) >= 4)
+
+    first.send_signal(signal.SIGINT)
+    _, err = first.communicate(timeout=60)
+    assert first.returncode == 130, err
+    _, err = second.communicate(timeout=120)
+
+    assert second.returncode == 0, err
+    assert story.ask("MATCH (r:Run) RETURN r.status AS s") == [{"s": "completed"}]
+    assert story.ask("MATCH (t:Task) RETURN DISTINCT t.status AS s") == [{"s": "completed"}]
+
+
+def test_a_branch_that_cannot_follow_halts_and_is_delivered_later(story: Story, model: Serve) -> None:
+    """The user has the run's branch checked out: the accepted work stays accepted, the message says the way out, and
+    the next execute delivers (decision 6)."""
+    model(
+        script(
+            worker("one", call("write_file", path="one.txt", file_text="1"), finish()),
+            worker("two", call("write_file", path="two.txt", file_text="2"), slowly(finish(), 4000)),
+            review(),
+        )
+    )
+    story.plan(plan_of(task("one", writes=["one.txt"]), task("two", writes=["two.txt"], after=["one"]),
+                       verification="true"))  # fmt: skip
+    process = story.start("execute")
+    wait_until(lambda: bool(git(story.repository, "branch", "--list", "orchestrate/*")))
+    wait_until(lambda: "one.txt" in git(story.repository, "ls-tree", "--name-only", branch(story)))
+    git(story.repository, "worktree", "add", "-q", str(story.repository.parent / "other"), branch(story))
+
+    _, err = process.communicate(timeout=60)
+
+    assert process.returncode == 2, err
+    assert "checked out" in err
+    assert "taken over" not in err
+    assert [a[1] for a in attempts(story)] == ["accepted", "accepted"]
+    git(story.repository, "worktree", "remove", str(story.repository.parent / "other"))
+    story.ok("execute")
+    assert "two.txt" in git(story.repository, "ls-tree", "--name-only", branch(story))
+
+
+def branch(story: Story) -> str:
+    """The run's branch."""
+    return git(story.repository, "branch", "--list", "--format=%(refname:short)", "orchestrate/*").splitlines()[0]
+
+
+def test_full_verification_is_run_before_the_merge_only(story: Story, model: Serve) -> None:
+    """It runs over the merged tree of an attempt that QC has passed, rejects it, and is told to the next worker."""
+    model(
+        script(
+            worker("subtract", call("write_file", path="calc.py", file_text=SUB + "# slow\n"), finish(), attempt=1),
+            worker("subtract", WRITE, finish(), attempt=2),
+            review(),
+        )
+    )
+    story.plan(plan_of(task("subtract")) + "full_verification: ['! grep slow calc.py']\n")
+
+    story.ok("execute")
+
+    assert attempts(story) == [(1, "rejected", "gate_failed"), (2, "accepted", "accepted")]
+    checks = story.ask(
+        "MATCH (a:Attempt)-[:CHECKED_BY]->(c) WHERE c.command CONTAINS 'slow' "
+        "RETURN a.number AS n, c.outcome AS outcome, c.phase AS phase ORDER BY n"
+    )
+    assert [tuple(row.values()) for row in checks] == [(1, "failed", "verification"), (2, "passed", "verification")]
+
+
+def test_the_runs_bound_in_a_review_costs_the_task_nothing(story: Story, model: Serve) -> None:
+    """Reached while QC reviews, twice: the work is kept, no attempt is counted, and under a higher bound it passes."""
+    model(script(worker("subtract", WRITE, finish()), review()))
+    story.plan(plan_of(task("subtract", more="    max_attempts: 1\n")))
+    used = bound_that_ends_in_the_review(story)
+
+    for _ in range(2):
+        assert story.run("execute", "--max-tokens", str(used)).returncode == 1
+    story.ok("execute", "--resume", "--max-tokens", "1000000")
+
+    ended = attempts(story)
+    assert ended[-1][1] == "accepted"
+    assert {status for _, status, _ in ended[:-1]} == {"interrupted"}
+
+
+def bound_that_ends_in_the_review(story: Story) -> int:
+    """Tokens that a run may use so that its worker can finish and QC cannot be asked: found by trying."""
+    bound = 4_000
+    while True:
+        done = story.run("execute", "--max-tokens", str(bound))
+        assert done.returncode == 1, done.stderr
+        if story.ask("MATCH (v:Review) RETURN count(v) AS n") == [{"n": 1}]:
+            return bound
+        bound += 4_000
+        assert bound < 200_000
+
+
+def test_a_pm_that_cannot_be_asked_refuses(story: Story, model: Serve) -> None:
+    """Models for worker and verifier alone: a request for scope is refused, and the attempt goes on (R3.4)."""
+    served = model(
+        script(
+            worker("subtract", call("request_scope", paths=["docs/**"], justification="please"), WRITE, finish()),
+            review(),
+        )
+    )
+    del story.environ["ORCHESTRATE_MODEL"]
+    story.environ.update(ORCHESTRATE_MODELS_WORKER_NAME="scripted", ORCHESTRATE_MODELS_VERIFIER_NAME="scripted")
+    story.plan(plan_of(task("subtract")))
+
+    story.ok("execute")
+
+    assert served.requests
+    assert story.ask("MATCH (b:BudgetRequest) RETURN b.granted AS g") == [{"g": False}]
