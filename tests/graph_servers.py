@@ -4,7 +4,7 @@ A test module or conftest imports the fixtures it wants (`from tests.graph_serve
 `any_graph` runs a test once per server. All tests share one database per server, so each makes its own plans
 (`tests.store.samples.new_plan`) and never counts what others may have written. The real Neo4j is the one that
 NEO4J_URI names, else a container of neo4j:5.26-community where Docker answers (one for all workers of pytest-xdist,
-stopped by the last one), else the test is skipped with the reason.
+stopped by the last one), else the test is skipped with the reason (with REQUIRE_NEO4J=1 it fails).
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def real_neo4j(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, s
         return
     reason = docker_missing()
     if reason:
-        pytest.skip(f"NO REAL NEO4J WAS TESTED: NEO4J_URI is not set and {reason}")
+        give_up = pytest.fail if os.environ.get("REQUIRE_NEO4J") == "1" else pytest.skip
+        give_up(f"NO REAL NEO4J WAS TESTED: NEO4J_URI is not set and {reason}")
     with _shared_container(_shared_folder(tmp_path_factory)) as environ:
         yield environ
 
