@@ -8,6 +8,7 @@ from typing import Any
 
 from orchestrator.domain.events import Event, ToolFinished
 from orchestrator.domain.ports import GraphReader
+from orchestrator.gates.decision import continues
 from orchestrator.insight.ask import ask
 from orchestrator.insight.replay import Replay, ReplayLimits, replay_attempt, replay_trace, shape
 from orchestrator.insight.traces import Trace, TraceCall
@@ -21,14 +22,25 @@ def replay_graph(
     replays = []
     for row in ask(reader, "ended_attempts", repository=repository_id):
         events = reader.events(row["attempt"])
-        replays.append(shape(row["attempt"], _replay(row, events, limits, repeat_last)))
+        replays.append(shape(row["attempt"], _replay(reader, row, events, limits, repeat_last)))
     return {"traces": replays}
 
 
-def _replay(row: dict[str, Any], events: Sequence[Event], limits: ReplayLimits, repeat_last: int) -> Replay:
+def inherited_events(reader: GraphReader, attempt_id: str) -> tuple[Event, ...]:
+    """The events of the attempts that were cut off and that this one continues, oldest first."""
+    follows = reader.attempt(attempt_id).follows
+    if follows is None or not continues(reader.attempt(follows)):
+        return ()
+    return (*inherited_events(reader, follows), *reader.events(follows))
+
+
+def _replay(
+    reader: GraphReader, row: dict[str, Any], events: Sequence[Event], limits: ReplayLimits, repeat_last: int
+) -> Replay:
     if repeat_last:
         return replay_trace(_trace(row["attempt"], events), limits, repeat_last=repeat_last)
-    return replay_attempt(events, limits.limits, limits.budget or row["budget"], tuple(row["allowedPaths"]))
+    inherited = inherited_events(reader, row["attempt"])
+    return replay_attempt(events, limits.limits, limits.budget or row["budget"], tuple(row["allowedPaths"]), inherited)
 
 
 def _trace(attempt_id: str, events: Sequence[Event]) -> Trace:

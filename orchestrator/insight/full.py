@@ -16,6 +16,14 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class PlanInFull:
+    """A plan with the PM's rounds in order; a plan from a file has none."""
+
+    plan: Plan
+    rounds: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RunInFull:
     """A run with its attempts in the order in which they began."""
 
@@ -32,10 +40,10 @@ class TaskInFull:
     diagnosis: Row
 
 
-def in_full(reader: GraphReader, label: str, id_: str) -> Plan | RunInFull | TaskInFull | Story:
+def in_full(reader: GraphReader, label: str, id_: str) -> PlanInFull | RunInFull | TaskInFull | Story:
     """What an id of this label stands for. Raises UserError for a label that is shown by none of these."""
     if label == "Plan":
-        return reader.plan(id_)
+        return PlanInFull(reader.plan(id_), tuple(ask(reader, "plan_rounds", plan=id_)))
     if label == "Run":
         return RunInFull(reader.run(id_), tuple(ask(reader, "run_attempts", run=id_)))
     if label == "Task":

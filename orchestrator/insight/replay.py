@@ -99,11 +99,11 @@ def parse_limits(toml_text: str) -> ReplayLimits:
 
 
 def _check_keys(values: Mapping[str, Any]) -> None:
-    known = [*GuardLimits.model_fields, "budget"]
+    known = [*GuardLimits.model_fields, "budget", "guards"]
     for key in values:
         if key not in known:
             raise UserError(
-                f"The limits hold the unknown key {key!r}{nearest(key, known)}.",
+                f"The limits hold the unknown key {key!r}{nearest(key, known) or '.'}",
                 next_step=f"Known: {', '.join(known)}.",
             )
 
@@ -117,16 +117,27 @@ def _budget(values: dict[str, Any]) -> int | None:
     )
 
 
-def replay_attempt(events: Sequence[Event], limits: GuardLimits, budget: int, allowed_paths: tuple[str, ...]) -> Replay:
-    """A recorded attempt under these limits. GuardFired events among them are left out: they are the old verdicts."""
+def replay_attempt(
+    events: Sequence[Event],
+    limits: GuardLimits,
+    budget: int,
+    allowed_paths: tuple[str, ...],
+    inherited: Sequence[Event] = (),
+) -> Replay:
+    """A recorded attempt under these limits. GuardFired events among them are left out: they are the old verdicts.
+    `inherited` are the events of the attempts that it continues: their calls count, what was said to them does not,
+    unless it is the Stop."""
     panel = Panel.begin(limits, budget, allowed_paths)
     fired: list[Fired] = []
-    for event in events:
+    told = (*inherited, *events)
+    for number, event in enumerate(told):
         panel, verdicts = panel.judge(event)
-        fired.extend(_fired(verdict, panel.calls_executed) for verdict in verdicts if not isinstance(verdict, Allow))
+        spoken = (verdict for verdict in verdicts if not isinstance(verdict, Allow))
+        own = number >= len(inherited)
+        fired.extend(_fired(v, panel.calls_executed) for v in spoken if own or isinstance(v, Stop))
         if panel.stopped is not None:
             break
-    calls = sum(isinstance(event, ToolFinished) and executed(event) for event in events)
+    calls = sum(isinstance(event, ToolFinished) and executed(event) for event in told)
     return Replay(tuple(fired), calls)
 
 
@@ -136,11 +147,12 @@ def disagreements(
     limits: GuardLimits,
     budget: int,
     allowed_paths: tuple[str, ...],
+    inherited: Sequence[Event] = (),
 ) -> tuple[str, ...]:
     """Where a replay under an attempt's own limits differs from the verdicts recorded with it; empty when the live
     Panel and the replayed one agree. The ledger's verdicts are no fold over one attempt and are left out."""
     live = [_recorded(fired) for fired in recorded if fired.guard != LEDGER]
-    replayed = list(replay_attempt(events, limits, budget, allowed_paths).fired)
+    replayed = list(replay_attempt(events, limits, budget, allowed_paths, inherited).fired)
     length = max(len(live), len(replayed))
     pairs = zip(_padded(live, length), _padded(replayed, length), strict=True)
     return tuple(f"recorded {then}, replayed {now}" for then, now in pairs if then != now)

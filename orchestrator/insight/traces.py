@@ -60,7 +60,8 @@ class Trace(BaseModel):
 
 def read_traces(text: str) -> list[Trace]:
     """The traces of a file's text, one a line, blank lines left out. Raises UserError naming the line."""
-    return [_read(line, number) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    lines = text.split("\n")  # not splitlines: a JSON string may hold other line breaks as they are
+    return [_read(line, number) for number, line in enumerate(lines, start=1) if line.strip()]
 
 
 def _read(line: str, number: int) -> Trace:

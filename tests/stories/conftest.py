@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -10,16 +10,32 @@ from typing import Any
 import pytest
 
 from agents.chat.scripted import ScriptedModel, serve
+from tests.stories.replays import assert_replay_agrees
 from tests.stories.story import Story, make_repository
 
 Serve = Callable[[Mapping[str, Any]], ScriptedModel]
 
 
+_PASSED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Remember for the fixtures whether the test itself passed."""
+    report = yield
+    if report.when == "call":
+        item.stash[_PASSED] = report.passed
+    return report
+
+
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
-    """A user with a fresh repository and the embedded graph, in sandbox and all."""
+def story(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Story]:
+    """A user with a fresh repository and the embedded graph, in sandbox and all. At the end of a test that passed, the
+    guards' verdicts of every attempt are compared with a replay's (issue: Replay)."""
     with Story(make_repository(tmp_path / "repository")).closing() as story:
         yield story
+        if request.node.stash.get(_PASSED, False):
+            assert_replay_agrees(story)
 
 
 @pytest.fixture
