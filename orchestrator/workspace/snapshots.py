@@ -7,6 +7,7 @@ ref names a chain of commits, one a snapshot, because unreferenced trees are los
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -27,6 +28,8 @@ Edits = dict[str, "Entry | Edits | None"]
 
 _NOBODY = pygit2.Signature("orchestrate", "orchestrate@localhost", 0, 0)
 _RULES = (".gitignore", ".gitattributes", ".gitmodules")
+_WORKERS_FAULT = ("can only add regular files", "File name too long")
+"""What git says to what only a worker makes: a FIFO in a tracked file's place, folders without end."""
 
 
 class Snapshots:
@@ -72,6 +75,9 @@ class Snapshots:
         if added.code != 0 and "ermission denied" in added.err:
             make_accessible(self._root)
             added = self._git.ask("add", "--all", "--", ":/")
+        if added.code != 0 and any(told in added.err for told in _WORKERS_FAULT):
+            said = added.err.splitlines()[0].removeprefix("error: ")
+            raise ToolError(f"{printable(said)}. Remove it: only files, folders and symlinks of usual depth are kept.")
         if added.code != 0:
             raise WorkspaceError(f"The workspace cannot be written as a tree: {added.err}")
         self._force(sorted(self._written))
@@ -177,6 +183,11 @@ def _suspects(root: Path) -> list[Path]:
     except PermissionError:
         make_accessible(root)
         return list(_walk(root))
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        top = Path(str(error.filename)).relative_to(root).parts[0]
+        raise ToolError(f"{printable(top)} holds folders deeper than a path may be long. Remove it.") from None
 
 
 def _walk(root: Path) -> Iterator[Path]:
