@@ -22,12 +22,14 @@ _URL_NAME = re.compile(r"(?:_|^)(?:URL|URI|DSN)$", re.IGNORECASE)
 
 
 def secrets_of(settings: Settings, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The values to keep secret, longest first: those of the api_key_env variables, of every variable whose name says
-    that it is one (`*_KEY`, `*_TOKEN`, `*_PASSWORD`, `*_SECRET` and the like), and passwords within URLs."""
+    """The values to keep secret, longest first: those of the api_key_env variables, of every variable, workspace.env's
+    too, whose name says that it is one (`*_KEY`, `*_TOKEN`, `*_PASSWORD`, `*_SECRET` and the like), and passwords
+    within URLs."""
     models = roles(settings)
     named = {model.api_key_env for model in models}
-    found = {value for name, value in environ.items() if name in named or _SECRET_NAME.search(name)}
-    urls = [value for name, value in environ.items() if _URL_NAME.search(name)]
+    variables = (*environ.items(), *settings.workspace.env.items())
+    found = {value for name, value in variables if name in named or _SECRET_NAME.search(name)}
+    urls = [value for name, value in variables if _URL_NAME.search(name)]
     for url in (*urls, *(model.base_url for model in models if model.base_url)):
         found.update(_url_passwords(url))
     return tuple(sorted((value for value in found if len(value.strip()) >= MIN_LENGTH), key=lambda v: (-len(v), v)))

@@ -86,3 +86,12 @@ def test_redacted_text_holds_no_secret_of_its_own(several: list[str], text: str)
     redact = redactor(several)
     assert all(secret not in redact(secret) for secret in several)
     assert redact(text) == text or "***" in redact(text)
+
+
+def test_secrets_of_commands_are_known_too() -> None:
+    """What workspace.env gives to commands under a secret's name reaches neither graph nor log (a Run stores its
+    settings)."""
+    env = {"DB_PASSWORD": "for-commands", "CACHE_URL": "redis://:in-url@localhost", "MODE": "test-mode"}
+    settings = Settings.model_validate({"workspace": {"env": env}})
+    assert {"for-commands", "in-url"} <= set(secrets_of(settings, {}))
+    assert "test-mode" not in secrets_of(settings, {})

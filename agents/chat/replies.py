@@ -10,6 +10,9 @@ from typing import Any
 from agents.chat.json_tools import new_call_id
 from agents.chat.port import RawToolCall
 
+_MOST_TOKENS = 10**9
+"""More than any reply can use: a count beyond it is none, and the graph's integers hold it."""
+
 
 class MalformedReplyError(Exception):
     """The reply is no chat completion; the message says what is wrong with it."""
@@ -102,4 +105,4 @@ def _usage(raw: Any) -> Usage | None:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS else None

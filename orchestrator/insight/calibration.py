@@ -51,7 +51,7 @@ def _trace(attempt_id: str, events: Sequence[Event]) -> Trace:
 def _trace_call(event: ToolFinished) -> TraceCall:
     try:
         arguments = json.loads(event.call.arguments_json)
-    except ValueError:
+    except (ValueError, RecursionError):
         arguments = {}
     return TraceCall(
         name=event.call.tool,

@@ -264,3 +264,15 @@ def test_umask_and_owner_keep_the_home_private(workspaces: ShadowWorkspaces) -> 
     """ORCHESTRATE_HOME is the user's alone."""
     assert workspaces.shadow.home.stat().st_mode & 0o077 == 0
     assert workspaces.shadow.home.stat().st_uid == os.geteuid()
+
+
+def test_an_older_delivery_that_comes_late_moves_nothing_back(workspaces: ShadowWorkspaces, repository: Path) -> None:
+    """Two tasks accepted at once deliver in any order: the branch stands at the newer commit (decision 6)."""
+    head = workspaces.resolve("HEAD")
+    older = merged(workspaces, head, {"one.txt": b"1"})
+    newer = merged(workspaces, older, {"two.txt": b"2"})
+    workspaces.deliver("orchestrate/r1", newer)
+
+    workspaces.deliver("orchestrate/r1", older)
+
+    assert git(repository, "rev-parse", "orchestrate/r1") == newer

@@ -72,7 +72,7 @@ def arguments_line(arguments: str) -> str:
     """A call's arguments in one line: its values where they are few, else the JSON."""
     try:
         values = json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return one_line(arguments, 80)
     if not isinstance(values, dict):
         return one_line(arguments, 80)

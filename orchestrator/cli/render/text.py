@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 # C0 and C1 control characters but tab and newline, and the marks that reorder text: a model's output could move the
-# cursor, change the title or hide what follows.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# cursor, change the title or hide what follows. Halves of characters (surrogates) cannot be written at all.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def clean(text: object) -> str:
