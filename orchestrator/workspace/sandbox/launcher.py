@@ -133,6 +133,7 @@ def start(task: dict[str, Any]) -> int:
         return child
     try:
         os.setpgid(0, 0)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         if sys.platform == "linux":
             libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if task["rules"] is not None:
@@ -159,10 +160,13 @@ def main() -> int:
     if sys.platform == "linux":
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    # held back until the handler stands: between the fork and that, our death would leave the child's orphans behind
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     child = start(task)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     os.close(task["marker"])
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         _, status = os.waitpid(child, 0)
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
