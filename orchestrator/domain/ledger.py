@@ -116,6 +116,15 @@ class Ledger:
         return Ledger({**self.accounts, **changed})
 
 
+def idle_s(spans: Iterable[tuple[datetime, datetime]], begun: datetime, now: datetime) -> float:
+    """Seconds from `begun` to `now` in which none of the spans of work was going on: time that no process worked."""
+    idle, reached = 0.0, begun
+    for start, end in sorted(spans):
+        idle += max((start - reached).total_seconds(), 0.0)
+        reached = max(reached, end)
+    return idle + max((now - reached).total_seconds(), 0.0)
+
+
 def total(spends: Iterable[Spend]) -> Spend:
     """The sum. One unknown price makes the sum's unknown (0 dollars are known)."""
     held = tuple(spends)

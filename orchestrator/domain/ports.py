@@ -189,6 +189,10 @@ class Workspaces(Protocol):
         move a branch that the user has checked out or committed to."""
         ...
 
+    def discard(self, name: str) -> None:
+        """Remove the worktree that was opened under this name, if it is still there: its process is gone."""
+        ...
+
     def sweep(self, live_attempts: Sequence[str]) -> None:
         """Remove worktrees of attempts that are not live."""
         ...
@@ -531,6 +535,10 @@ class GraphReader(Protocol):
 
     def review_of(self, attempt_id: str) -> Review | None:
         """The attempt's review."""
+        ...
+
+    def spans(self, run_id: str) -> tuple[tuple[datetime, datetime], ...]:
+        """From when to when each of a run's attempts was worked on, as far as its facts tell."""
         ...
 
     def spend(self, *, run_id: str | None = None, task_id: str | None = None) -> Spend:

@@ -12,7 +12,7 @@ from itertools import count
 
 from orchestrator.domain.errors import RunBoundError
 from orchestrator.domain.events import ReplyReceived, TurnRequested
-from orchestrator.domain.ledger import Account, Bounds, Ledger
+from orchestrator.domain.ledger import Account, Bounds, Ledger, idle_s
 from orchestrator.domain.ports import Clock, GraphReader
 from orchestrator.domain.records import Run, Spend
 from orchestrator.domain.verdict import Stop
@@ -66,7 +66,8 @@ class RunPurse:
         self._run = run
         self._clock = clock
         bounds = Bounds("run", settings.max_tokens, settings.max_cost_usd, settings.deadline_s)
-        account = Account(bounds, clock.now(), reader.spend(run_id=run.id))
+        away_s = idle_s(reader.spans(run.id), run.started_at, clock.now())
+        account = Account(bounds, run.started_at, reader.spend(run_id=run.id), away_s=away_s)
         self._book = _Book(Ledger().opened(run.id, account))
 
     def of_task(self, task_id: str) -> Purse:

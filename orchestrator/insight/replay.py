@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -150,9 +150,11 @@ def disagreements(
     inherited: Sequence[Event] = (),
 ) -> tuple[str, ...]:
     """Where a replay under an attempt's own limits differs from the verdicts recorded with it; empty when the live
-    Panel and the replayed one agree. The ledger's verdicts are no fold over one attempt and are left out."""
+    Panel and the replayed one agree. The ledger's verdicts are no fold over one attempt and are left out, and so is the
+    wording, which another version may have changed."""
     live = [_recorded(fired) for fired in recorded if fired.guard != LEDGER]
-    replayed = list(replay_attempt(events, limits, budget, allowed_paths, inherited).fired)
+    again = replay_attempt(events, limits, budget, allowed_paths, inherited).fired
+    replayed = [replace(fired, message="") for fired in again]
     length = max(len(live), len(replayed))
     pairs = zip(_padded(live, length), _padded(replayed, length), strict=True)
     return tuple(f"recorded {then}, replayed {now}" for then, now in pairs if then != now)
@@ -202,7 +204,7 @@ def _fired(verdict: Warn | Refuse | Stop, at_tool_call: int) -> Fired:
 
 
 def _recorded(event: GuardFired) -> Fired:
-    return Fired(event.guard, event.verdict, event.code, event.reason, event.observed, event.limit, event.at_tool_call)
+    return Fired(event.guard, event.verdict, event.code, "", event.observed, event.limit, event.at_tool_call)
 
 
 def _padded(fired: list[Fired], length: int) -> list[Fired | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, TypeVar
 
 from orchestrator.domain.errors import UserError
@@ -23,7 +24,7 @@ from orchestrator.domain.records import (
 from orchestrator.domain.task import Task
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.part import Part
-from orchestrator.store.records import build
+from orchestrator.store.records import build, instant
 
 T = TypeVar("T")
 
@@ -110,6 +111,10 @@ class Reading(Part):
             )
 
         return self._connection.read(work)
+
+    def spans(self, run_id: str) -> tuple[tuple[datetime, datetime], ...]:
+        """From when to when each of a run's attempts was worked on, as far as its facts tell."""
+        return tuple((instant(row["begun"]), instant(row["ended"])) for row in self._rows("run_spans", runId=run_id))
 
     def spend(self, *, run_id: str | None = None, task_id: str | None = None) -> Spend:
         """What a run, or a task (within a run if both are given), has cost; reviews included, unsettled turns at what

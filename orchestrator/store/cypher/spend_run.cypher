@@ -1,11 +1,13 @@
-// Purpose: what a run's attempts, or those of one task in it, have cost, reviews included; an unsettled turn counts
-// with what it reserved.
+// Purpose: what a run's attempts, or those of one task in it, have cost, with their reviews and the PM's decisions about
+// their requests; an unsettled turn counts with what it reserved.
 // Parameters: $runId, $taskId (null: all). Columns: promptTokens, completionTokens, usd, unknown (turns without price).
 MATCH (:Run {id: $runId})-[:MADE]->(a:Attempt)
 WHERE $taskId IS NULL OR a.taskId = $taskId
 OPTIONAL MATCH (a)-[:REVIEWED_BY]->(v:Review)
 WITH a, collect(v) AS reviews
-UNWIND reviews + [a] AS owner
+OPTIONAL MATCH (r:PlanningRound) WHERE r.id STARTS WITH a.id + ':'
+WITH a, reviews, collect(r) AS rounds
+UNWIND reviews + rounds + [a] AS owner
 MATCH (owner)-[:TOOK]->(t:Turn)
 WITH t, t.status = 'requested' AS open
 RETURN sum(CASE WHEN open THEN t.reservedTokens ELSE t.promptTokens END) AS promptTokens,

@@ -1,10 +1,12 @@
-// Purpose: what all attempts of a task have cost, in any run, reviews included; an unsettled turn counts
-// with what it reserved.
+// Purpose: what all attempts of a task have cost, in any run, with their reviews and the PM's decisions about their
+// requests; an unsettled turn counts with what it reserved.
 // Parameters: $taskId. Columns: promptTokens, completionTokens, usd, unknown (turns without price).
 MATCH (:Task {id: $taskId})-[:HAS_ATTEMPT]->(a:Attempt)
 OPTIONAL MATCH (a)-[:REVIEWED_BY]->(v:Review)
 WITH a, collect(v) AS reviews
-UNWIND reviews + [a] AS owner
+OPTIONAL MATCH (r:PlanningRound) WHERE r.id STARTS WITH a.id + ':'
+WITH a, reviews, collect(r) AS rounds
+UNWIND reviews + rounds + [a] AS owner
 MATCH (owner)-[:TOOK]->(t:Turn)
 WITH t, t.status = 'requested' AS open
 RETURN sum(CASE WHEN open THEN t.reservedTokens ELSE t.promptTokens END) AS promptTokens,
