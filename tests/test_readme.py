@@ -16,7 +16,8 @@ import pytest
 import yaml
 
 from agents.chat.scripted import serve
-from orchestrator.cli import cli
+from orchestrator.cli import INTERRUPTED, cli
+from orchestrator.domain import errors
 from orchestrator.insight.replay import parse_limits
 from orchestrator.planfile import read_plan
 from orchestrator.settings_loader import load_settings, settings_tree
@@ -247,6 +248,13 @@ def test_commands_table_names_every_command() -> None:
         assert command is not None
         options = {opt for parameter in command.params for opt in parameter.opts}
         assert set(re.findall(r"--[a-z-]+", meaning)) <= options
+
+
+def test_exit_codes_are_those_of_the_errors() -> None:
+    """The table has success, failure, interruption, and the code of every kind of error."""
+    listed = {int(code) for code in re.findall(r"^\| (\d+) \|", README.read_text(), re.MULTILINE)}
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and hasattr(kind, "exit_code")]
+    assert listed == {0, 1, INTERRUPTED} | {kind.exit_code for kind in kinds}
 
 
 # -- pictures -----------------------------------------------------------------------------------------------------
