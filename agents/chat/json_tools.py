@@ -31,7 +31,7 @@ def tool_calls_in_text(text: str) -> tuple[RawToolCall, ...]:
     """Every tool call that stands in a reply's text, in order (R1.12): bare, fenced, in tags or in a list, as
     {"tool"|"name", "arguments"|"parameters"} or in the API's own {"function": {...}} and {"tool_calls": [...]} forms.
     JSON that is no call is passed over."""
-    return tuple(call for value in json_values(text) for call in _calls_of(value))
+    return tuple(call for value in json_values(text) for call in _readable_calls(value))
 
 
 def json_values(text: str) -> Iterator[Any]:
@@ -50,6 +50,14 @@ def json_values(text: str) -> Iterator[Any]:
 def _next_start(text: str, position: int) -> int:
     found = [at for at in (text.find("{", position), text.find("[", position)) if at >= 0]
     return min(found, default=-1)
+
+
+def _readable_calls(value: Any) -> tuple[RawToolCall, ...]:
+    """None in a value that is nested just too deep to be looked through or written out again."""
+    try:
+        return tuple(_calls_of(value))
+    except RecursionError:
+        return ()
 
 
 def _calls_of(value: Any) -> Iterator[RawToolCall]:
