@@ -9,12 +9,17 @@ counts the task's own commands.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from orchestrator.domain.plan import TaskFile
 from orchestrator.domain.records import Assessment, Band
 from orchestrator.domain.task import Kind
+
+_LEAST_HISTORY = 5
+_HISTORY_SHARE = 0.95
 
 
 class Thresholds(Protocol):
@@ -137,6 +142,17 @@ def budget_of(kind: Kind, budgets: Budgets) -> int:
         "research": budgets.research,
     }
     return by_kind[kind]
+
+
+def budget_from_history(accepted_calls: Sequence[int], own: int) -> int:
+    """The default budget of a kind whose `own` budget is the settings', given the tool calls of its accepted attempts:
+    the 95th percentile (nearest rank), rounded up to the next 5, within half of `own` and `own`. Fewer than 5 attempts
+    say nothing."""
+    if len(accepted_calls) < _LEAST_HISTORY:
+        return own
+    rank = math.ceil(_HISTORY_SHARE * len(accepted_calls))
+    needed = sorted(accepted_calls)[rank - 1]
+    return min(max(5 * math.ceil(needed / 5), math.ceil(own / 2)), own)
 
 
 def _too_complex(factors: Factors, thresholds: Thresholds) -> tuple[str, ...]:

@@ -537,6 +537,10 @@ class GraphReader(Protocol):
         """The attempt's review."""
         ...
 
+    def accepted_calls(self, repository_id: str) -> Mapping[str, tuple[int, ...]]:
+        """The tool calls of each accepted attempt in a repository, by the kind of its task."""
+        ...
+
     def spans(self, run_id: str) -> tuple[tuple[datetime, datetime], ...]:
         """From when to when each of a run's attempts was worked on, as far as its facts tell."""
         ...

@@ -8,13 +8,14 @@ judged by QC as a criterion, since the engine runs commands only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from types import MappingProxyType
 
 import networkx as nx
 
 from orchestrator.domain.commands import executable
-from orchestrator.domain.complexity import Budgets, Thresholds, assess, budget_of, effective_kind
+from orchestrator.domain.complexity import Budgets, Thresholds, assess, budget_from_history, budget_of, effective_kind
 from orchestrator.domain.globs import NEW_ONLY, literal
 from orchestrator.domain.plan import PlanFile, TaskFile
 from orchestrator.domain.plan_links import refusal
@@ -46,14 +47,18 @@ def judge(
     thresholds: Thresholds,
     budgets: Budgets,
     repository_files: Iterable[str] = (),
+    history: Mapping[str, Sequence[int]] = MappingProxyType({}),
 ) -> Preflight:
     """Every task with its assessment and the status that it is stored with. `repository_files` are the paths of the
-    base commit."""
+    base commit, `history` the tool calls of the repository's accepted attempts by the kind of their task."""
     files = frozenset(repository_files)
     refusals = _refused(plan.verification, plan.full_verification)
     plan_level = any(executable(command) is None for command in plan.verification)
     tasks = tuple(
-        _planned(task, plan_id, ids.new("t"), thresholds, budgets, files, plan_level=plan_level) for task in plan.tasks
+        _from_history(
+            _planned(task, plan_id, ids.new("t"), thresholds, budgets, files, plan_level=plan_level), task, history
+        )
+        for task in plan.tasks
     )
     return Preflight(tasks, refusals, (*_unreadable(plan, files), *_idle(plan), *_contended(plan)))
 
@@ -111,6 +116,25 @@ def _task(
         max_changed_files=task.max_changed_files,
         max_changed_lines=task.max_changed_lines,
         model=task.model,
+    )
+
+
+def _from_history(planned: PlannedTask, file: TaskFile, history: Mapping[str, Sequence[int]]) -> PlannedTask:
+    """A budget that the plan does not set is the band's, or less where this repository's tasks of the kind needed
+    less; the assessment says so."""
+    task, past = planned.task, history.get(planned.task.kind, ())
+    budget = budget_from_history(past, task.tool_call_budget)
+    if file.tool_call_budget is not None or budget == task.tool_call_budget:
+        return planned
+    note = (
+        f"Budget {budget} instead of {task.tool_call_budget}, from the {len(past)} {task.kind} attempts that were "
+        "accepted here; tool_call_budget overrules it."
+    )
+    told = f"{planned.assessment.recommendation} {note}".strip()
+    return replace(
+        planned,
+        task=replace(task, tool_call_budget=budget),
+        assessment=replace(planned.assessment, recommendation=told),
     )
 
 

@@ -41,7 +41,7 @@ def plan_from_file(
 ) -> PlanOutcome:
     """Judge and store a plan written by hand (or by another PM). Needs no model."""
     plan_id = parts.ids.new("p")
-    judged = _judge(parts, file, plan_id, parts.workspaces.files_of(base_commit))
+    judged = _judge(parts, file, repository.id, plan_id, parts.workspaces.files_of(base_commit))
     plan = _plan(parts, repository, base_commit, plan_id, file, judged, Totals(), "")
     if store:
         parts.writer.register_repository(repository)
@@ -81,7 +81,7 @@ def _rounds(parts: Parts, draft: Plan, workspace: Workspace, *, store: bool) -> 
         used = used.plus(totals)
         previous = ending.arguments
         file, defects = _read(ending, draft.goal)
-        judged = _judge(parts, file, draft.id, assignment.repository_files) if file else None
+        judged = _judge(parts, file, draft.repository.id, draft.id, assignment.repository_files) if file else None
         defects = defects or (_defects(judged) if judged else ())
         _round_ended(parts, draft, number, totals, len(file.tasks) if file else 0, defects, store=store)
         if file and judged:
@@ -98,10 +98,11 @@ def _settled(
     if outcome is None:
         if store:
             parts.writer.store_plan(replace(draft, status="rejected"))
-        listed = "\n".join(f"  {defect}" for defect in defects)
+        listed = "".join(f"\n  {defect}" for defect in defects)
+        see = f"see its rounds with `orchestrate show {draft.id}`, " if store else ""
         raise PlanError(
-            f"The PM gave no usable plan in {MOST_ROUNDS} rounds:\n{listed}\n",
-            next_step=f"See its rounds with `orchestrate show {draft.id}`; say the goal more exactly, or use --file.",
+            f"The PM gave no usable plan in {MOST_ROUNDS} rounds. Say the goal more exactly, {see}or use --file. "
+            f"The last round's defects:{listed}"
         )
     if store:
         parts.writer.store_plan(outcome.plan)
@@ -144,7 +145,7 @@ def _read(ending: Ending, goal: str) -> tuple[PlanFile | None, tuple[str, ...]]:
     return examined.plan, ()
 
 
-def _judge(parts: Parts, file: PlanFile, plan_id: str, files: tuple[str, ...]) -> Preflight:
+def _judge(parts: Parts, file: PlanFile, repository_id: str, plan_id: str, files: tuple[str, ...]) -> Preflight:
     settings = parts.settings
     return judge(
         file,
@@ -153,16 +154,17 @@ def _judge(parts: Parts, file: PlanFile, plan_id: str, files: tuple[str, ...]) -
         thresholds=settings.complexity,
         budgets=settings.budgets,
         repository_files=files,
+        history=parts.reader.accepted_calls(repository_id),
     )
 
 
 def _defects(judged: Preflight) -> tuple[str, ...]:
-    """What pre-flight refuses, each with its task and the way out."""
+    """What pre-flight refuses, each with its task and the way out, once a task."""
     refused = [planned for planned in judged.tasks if planned.status == "rejected"]
     return judged.refusals + tuple(
-        f"{planned.task.key}: {reason} {planned.assessment.recommendation}".strip()
+        ". ".join(filter(None, (f"{planned.task.key}: {reason}", planned.assessment.recommendation * (number == 0))))
         for planned in refused
-        for reason in planned.assessment.rejected_because
+        for number, reason in enumerate(planned.assessment.rejected_because)
     )
 
 

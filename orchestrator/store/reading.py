@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -111,6 +112,11 @@ class Reading(Part):
             )
 
         return self._connection.read(work)
+
+    def accepted_calls(self, repository_id: str) -> Mapping[str, tuple[int, ...]]:
+        """The tool calls of each accepted attempt in a repository, by the kind of its task."""
+        rows = self._rows("accepted_calls", repositoryId=repository_id)
+        return {row["kind"]: tuple(row["calls"]) for row in rows}
 
     def spans(self, run_id: str) -> tuple[tuple[datetime, datetime], ...]:
         """From when to when each of a run's attempts was worked on, as far as its facts tell."""

@@ -38,7 +38,6 @@ def test_a_turn_that_a_kill_left_open_counts_in_full(story: Story, model: Serve)
     done = story.run("execute", "--resume", "--max-tokens", str(reserved + 500))
     assert done.returncode == 1, done.stderr
     assert f"limit is {reserved + 500}" in done.stderr
-    assert "at most 40 tool calls" not in done.stdout
     assert len(served.requests) == 1
     ruled = story.ask("MATCH (g:GuardEvent {guard: 'ledger'}) RETURN g.code AS code, g.verdict AS verdict")
     assert ruled == [{"code": "token_limit", "verdict": "stop"}]
@@ -70,8 +69,17 @@ def priced(story: Story, model: Serve) -> Story:
     story.environ["OPENAI_API_KEY"] = secret
     for role in ("WORKER", "VERIFIER"):
         story.environ[f"ORCHESTRATE_MODELS_{role}_PRICE"] = json.dumps(PRICE)
-    steps = [READ, READ, {"calls": [READ["call"]] * 3}, call("search", pattern=secret), WRITE]
-    model(script(worker("subtract", *steps, call("teleport"), call("write_file", path="test_calc.py", file_text=""), finish()),
+    outside = call("write_file", path="test_calc.py", file_text="")
+    steps = [
+        READ,
+        READ,
+        {"calls": [READ["call"]] * 3},
+        call("search", pattern=secret),
+        WRITE,
+        call("teleport"),
+        outside,
+    ]
+    model(script(worker("subtract", *steps, finish()),
                  review()))  # fmt: skip
     story.plan(plan_of(task("subtract")))
     return story
@@ -123,3 +131,21 @@ def _logged(story: Story, turns: list[dict[str, Any]]) -> None:
         "MATCH (g:GuardEvent {verdict: 'refuse'})-[:AT]->(c:ToolCall) RETURN c.tool AS t, c.status AS s"
     )
     assert refused == [{"t": "write_file", "s": "refused"}]
+
+
+def test_a_default_budget_comes_from_history_once_there_is_some(story: Story, model: Serve) -> None:
+    """Five accepted simple tasks of a few calls: the next plan's default is half the band's, and says why; a budget
+    that the plan sets stands."""
+    keys = [f"t{n}" for n in range(5)]
+    writes = {key: call("write_file", path=f"{key}.txt", file_text=key) for key in keys}
+    model(script(*(worker(key, writes[key], finish()) for key in keys), review()))
+    story.plan(plan_of(*(task(key, writes=[f"{key}.txt"]) for key in keys), verification="true"))
+    assert story.ask("MATCH (t:Task) RETURN DISTINCT t.toolCallBudget AS n") == [{"n": 20}]
+    story.ok("execute", "--parallel", "2")
+
+    later = plan_of(task("later"), task("set", writes=["b.txt"], more="    tool_call_budget: 33\n"))
+    path = story.repository.parent / "later.yaml"
+    path.write_text(later)
+    assert "Budget 10 instead of 20, from the 5 simple attempts" in story.ok("plan", "--file", str(path))
+    rows = story.ask("MATCH (t:Task) WHERE t.key IN ['later', 'set'] RETURN t.toolCallBudget AS n ORDER BY t.key")
+    assert [row["n"] for row in rows] == [10, 33]

@@ -21,7 +21,12 @@ def plan_view(plan: Plan) -> RenderableType:
     )
     needs = {planned.task.key: planned.task.depends_on for planned in plan.tasks}
     checks = [Text(f"checked by: {clean(command)}", style="dim") for command in plan.verification]
-    return Group(head, _tasks(plan.tasks), Text(), dependency_tree(needs, needs), *checks)
+    said = [_advice(planned) for planned in plan.tasks if planned.assessment.recommendation]
+    return Group(head, _tasks(plan.tasks), Text(), *said, dependency_tree(needs, needs), *checks)
+
+
+def _advice(planned: PlannedTask) -> Text:
+    return Text(f"{clean(planned.task.key)}: {clean(planned.assessment.recommendation)}", style="dim")
 
 
 def _tasks(tasks: Sequence[PlannedTask]) -> RenderableType:
