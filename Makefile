@@ -33,6 +33,7 @@ clean: ## Remove what was installed and cached
 	$(PYTHON) -m venv .venv
 
 .venv/installed: pyproject.toml | .venv/bin/python
+	@echo "Installing into .venv, once; this may take a minute." >&2
 	@$(BIN)/pip install -q --disable-pip-version-check -e '.[embedded]' || { \
 		echo "No embedded graph for this machine: installing without it. Set NEO4J_URI to use a Neo4j." >&2; \
 		$(BIN)/pip install -q --disable-pip-version-check -e .; }

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -107,9 +110,19 @@ def _ask(app: App) -> None:
 
 
 def _look_further(folder: Path) -> None:
+    program = _program()
     click.echo("\nLook further:")
-    for rest in ("status", "show", "show --diff", "query --list", "query --name attempt-story", "graph status"):
-        click.echo(f"  orchestrate -C {folder} {rest}")
+    for rest in ("status", "show", "show report --diff", "query --list", "query --name attempt-story", "graph status"):
+        click.echo(f"  {program} -C {shlex.quote(str(folder))} {rest}")
+    click.echo(f'\nThen in a repository of your own:\n  {program} doctor\n  {program} plan "what you want"')
+
+
+def _program() -> str:
+    """How the user can call us: by name, or as `make demo` did, from a virtual environment that is not on PATH."""
+    called = sys.argv[0]
+    if shutil.which("orchestrate") or Path(called).name != "orchestrate":
+        return "orchestrate"
+    return shlex.quote(str(Path(called).resolve()))
 
 
 def _as_told(tasks: tuple[TaskState, ...]) -> int:

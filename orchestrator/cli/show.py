@@ -60,13 +60,12 @@ def _print(app: App, label: str, id_: str, *, as_json: bool) -> None:
 
 
 def _view(subject: Any) -> RenderableType:
-    from orchestrator.cli.render import full, plans, story
-    from orchestrator.domain.records import Plan
-    from orchestrator.insight.full import RunInFull, TaskInFull
+    from orchestrator.cli.render import full, story
+    from orchestrator.insight.full import PlanInFull, RunInFull, TaskInFull
     from orchestrator.insight.story import Story
 
     views: dict[type, Any] = {
-        Plan: plans.plan_view,
+        PlanInFull: full.plan_in_full_view,
         RunInFull: full.run_view,
         TaskInFull: full.task_view,
         Story: story.story_view,

@@ -314,7 +314,7 @@ def _figure(number: float) -> str:
 
 def _seen(evidence: Evidence) -> str:
     shown = [f"{key} {_value(value)}" for key, value in evidence.items() if value not in (None, "", [])]
-    return f"Seen: {'; '.join(shown)}." if shown else ""
+    return f"Seen: {'; '.join(shown).removesuffix('.')}." if shown else ""
 
 
 def _value(value: object) -> str:

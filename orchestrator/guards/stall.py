@@ -89,7 +89,7 @@ class Stall:
         if self.count >= first + 2:
             return self, stop(NAME, CODE, self.count, first + 1, _tools(event))
         if self.count == first + 1:
-            told = "your next turn has its tools withheld: call finish_task, or give_up and say why."
+            told = "your next turn has its tools withheld: finish then, or give up and say why."
             return replace(self, forcing=True), self._warn(f"Stalled: {told}", event)
         if self.count == first:
             return self, self._warn("Do something else, or finish.", event)

@@ -178,7 +178,8 @@ def _call(node: Row, answers: int | None) -> StoryCall:
     elif status == "duplicate":
         uniqueness, why = "duplicate", f"same as call {answers}" if answers is not None else "same call in this reply"
     elif status == "error":
-        why = result
+        # What does not parse or validate was not executed and used nothing of the budget.
+        uniqueness, why = ("refused" if node.get("errorKind") == "malformed" else uniqueness), result
     return StoryCall(
         seq=node["seq"],
         tool=tool,

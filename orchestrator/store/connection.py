@@ -264,7 +264,7 @@ def translate(error: Exception, endpoint: Endpoint | None) -> GraphError:
     if isinstance(error, AuthError):
         return GraphError(
             f"The graph at {names['uri']} refuses user {names['user']}: wrong user name or password.",
-            next_step="Check NEO4J_USERNAME and NEO4J_PASSWORD.",
+            next_step="Check NEO4J_USERNAME and NEO4J_PASSWORD; a Neo4j that is only just starting says so too.",
         )
     if isinstance(error, TransientError | DriverError) and not isinstance(error, ConfigurationError):
         return GraphError(

@@ -58,7 +58,9 @@ def _refusal(error: Neo4jError, *, write: bool) -> QueryError | None:
         return None
     text = (error.message or str(error)).strip()
     if not write and (isinstance(error, Forbidden) or (error.code or "").startswith(_RIGHTS)):
-        return QueryError(f"The query wants to write: {text.splitlines()[0]}", next_step="Give --write to allow it.")
+        return QueryError(
+            f"The query wants to write: {text.splitlines()[0].rstrip('.')}.", next_step="Give --write to allow it."
+        )
     return QueryError(f"The graph refuses the query: {text}")
 
 

@@ -42,6 +42,7 @@ class UserRepository:
     identity: Identity
     dirty: tuple[str, ...] = ()
     shallow: bool = False
+    submodules: bool = False
 
     @property
     def record(self) -> Repository:
@@ -52,12 +53,20 @@ class UserRepository:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the user should know before work starts (cli.md: a dirty checkout is named in a warning)."""
-        return tuple(text for text in (self._dirty_warning(), self._detached_warning()) if text)
+        return tuple(text for text in self._all_warnings() if text)
 
     @property
     def git(self) -> Git:
         """git on the user's repository, for reads and for the delivery of a branch."""
         return Git(git_dir=self.common_dir, users=True)
+
+    def _all_warnings(self) -> tuple[str, ...]:
+        return self._dirty_warning(), self._detached_warning(), self._submodule_warning()
+
+    def _submodule_warning(self) -> str:
+        if not self.submodules:
+            return ""
+        return "The repository has submodules: their folders are empty where tasks work, and checks cannot use them."
 
     def _dirty_warning(self) -> str:
         if not self.dirty:
@@ -90,6 +99,7 @@ def discover(folder: Path, environ: Mapping[str, str]) -> UserRepository:
         identity=_identity(git),
         dirty=_dirty(git),
         shallow=(common_dir / "shallow").exists(),
+        submodules=(root / ".gitmodules").is_file(),
     )
 
 

@@ -70,6 +70,13 @@ def test_control_tools_and_refusals_use_no_budget() -> None:
     assert (second.calls[1].uniqueness, second.calls[1].why) == ("refused", "out of scope")
 
 
+def test_malformed_calls_use_no_budget() -> None:
+    """What did not parse or validate was not executed: it is told as refused, with why."""
+    (turn,) = tell([_turn(1), _call(2, 1, "b", "error", errorKind="malformed", result="no JSON object")], 10)
+    assert isinstance(turn, StoryTurn)
+    assert (turn.calls_used, turn.calls[0].uniqueness, turn.calls[0].why) == (0, "refused", "no JSON object")
+
+
 def test_newest_failure_prefers_failed_tasks(world: World) -> None:
     """`show` without an id tells of the failed task's attempt, not of one that was mended since."""
     assert newest_failure(world.graph, world.id("r")) == world.id("a3")

@@ -151,6 +151,7 @@ def test_shallow_clone_and_submodule_can_be_worked_in(repository: Path, tmp_path
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{repository}", str(tmp_path / "shallow"))
     found = discovered(tmp_path / "shallow")
     assert found.shallow
+    assert "submodules" in " ".join(found.warnings)
     workspaces = open_workspaces(found, found.home, Settings())
     workspace = workspaces.open("a", found.head, head=workspaces.resolve("HEAD"))
     workspace.write("new.txt", b"new")

@@ -277,6 +277,13 @@ def test_read_only_workspace(confined: Worktree) -> None:
     assert "new" not in confined.files()
 
 
+def test_read_only_workspace_lets_pytest_keep_its_cache_elsewhere(confined: Worktree) -> None:
+    """pytest's cache is no write into the workspace: with warnings as errors it would fail QC's own test run."""
+    result = confined.run('echo "$PYTEST_ADDOPTS" "$TMPDIR"; touch "$TMPDIR"/pytest-cache', read_only=True)
+    assert result.exit_code == 0
+    assert "-o cache_dir=$TMPDIR/pytest-cache" in result.output
+
+
 def test_commands_of_the_host_cannot_be_signalled(confined: Worktree) -> None:
     """A command can neither see nor end the engine."""
     assert confined.run(f"kill -0 {os.getpid()}").exit_code != 0

@@ -5,12 +5,30 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from orchestrator.cli.render.plans import plan_view
 from orchestrator.cli.render.screen import status_text
 from orchestrator.cli.render.tables import attempts_table
-from orchestrator.cli.render.text import clean
-from orchestrator.insight.full import RunInFull, TaskInFull
+from orchestrator.cli.render.text import clean, money, tokens
+from orchestrator.insight.full import PlanInFull, RunInFull, TaskInFull
 
 _DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def plan_in_full_view(full: PlanInFull) -> RenderableType:
+    """The plan, what pre-flight holds against its tasks, and the PM's rounds with what was wrong with each."""
+    parts: list[RenderableType] = [plan_view(full.plan)]
+    for planned in full.plan.tasks:
+        if planned.status == "rejected":
+            parts += [_refused(f"{planned.task.key}: {why}") for why in planned.assessment.rejected_because]
+    for row in full.rounds:
+        used = f"{row['turns']} turns, {row['calls']} calls, {tokens(int(row['tokens'] or 0))} tokens"
+        parts.append(Text(f"\nplanning round {row['number']}: {used}, {money(row['costUsd'])}", style="bold"))
+        parts += [_refused(defect) for defect in row["defects"] or ()]
+    return Group(*parts)
+
+
+def _refused(why: str) -> Text:
+    return Text(f"refused: {clean(why)}", style="red")
 
 
 def run_view(full: RunInFull) -> RenderableType:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Literal
 
 from rich import box
 from rich.console import Console
@@ -12,6 +13,7 @@ from rich.text import Text
 from orchestrator.cli.render.text import clean
 
 PIPE_WIDTH = 10_000  # a pipe has no width: nothing is cut or folded there
+UNBROKEN = ("status", "time")  # short words that a narrow terminal does not break
 STATUS_STYLE = {
     "completed": "green",
     "accepted": "green",
@@ -48,5 +50,6 @@ def grid(*columns: str, right: tuple[str, ...] = ()) -> Table:
     """An empty table with a header line; the columns named in `right` hold numbers."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in columns:
-        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+        justify: Literal["left", "right"] = "right" if column in right else "left"
+        table.add_column(column, justify=justify, overflow="fold", no_wrap=column in UNBROKEN)
     return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -64,4 +65,6 @@ def cell(value: Any) -> str:
     if isinstance(value, dict) and "properties" in value:
         kind = ":".join(value.get("labels", [])) or value.get("type", "")
         return f"{kind} {value['properties'].get('name') or value['properties'].get('id', '')}".strip()
+    if isinstance(value, dict):
+        return clean(json.dumps(value, ensure_ascii=False, default=str))
     return clean(value)

@@ -61,8 +61,11 @@ class Box:
     read_only: bool = False
 
     def as_read_only(self) -> Box:
-        """The same with the workspace read-only."""
-        return replace(self, read_only=True)
+        """The same with the workspace read-only. pytest fails where it cannot write its cache and warnings are
+        errors, so that goes where writing is allowed."""
+        kept = self.environment.get("PYTEST_ADDOPTS", "")
+        options = f"{kept} -o cache_dir=$TMPDIR/pytest-cache".strip()
+        return replace(self, read_only=True, environment=dict(self.environment) | {"PYTEST_ADDOPTS": options})
 
 
 @dataclass(frozen=True, slots=True)
