@@ -164,6 +164,7 @@ def _conclude(tx: Transaction, claim: Claim, conclusion: Conclusion, ending: _En
     check_transition("Task", task["status"], conclusion.task_status)
     _write_judgement(tx, claim, ending)
     tx.run("attempt_conclude", attemptId=claim.attempt_id, properties=ending.attempt)
+    tx.run("attempt_leftovers", attemptId=claim.attempt_id)
     ready = conclusion.task_status == "pending"
     tx.run("task_conclude", taskId=claim.task.id, properties=ending.task, ready=ready)
     if conclusion.task_status == "completed":

@@ -72,6 +72,10 @@ class ShadowWorkspaces(ports.Workspaces):
         """Make the branch equal to the commit, in the Shadow and in the user's repository. Raises UserError."""
         self.shadow.deliver(branch, commit)
 
+    def discard(self, name: str) -> None:
+        """Remove the worktree that was opened under this name, if it is still there."""
+        Place(self.shadow.home, safe_name(name)).remove()
+
     def sweep(self, live_attempts: Sequence[str]) -> None:
         """Remove worktrees of attempts that are not live."""
         live = {safe_name(attempt) for attempt in live_attempts}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import signal
 
 from tests.stories.conftest import Serve
 from tests.stories.scripts import SUB, call, finish, plan_of, review, script, task, worker
 from tests.stories.story import Story, git
-from tests.stories.test_interruptions import attempts, slowly, wait_until
+from tests.stories.test_interruptions import attempts, kill, slowly, wait_until
 
 WRITE = call("write_file", path="calc.py", file_text=SUB)
 
@@ -133,3 +134,73 @@ def test_a_pm_that_cannot_be_asked_refuses(story: Story, model: Serve) -> None:
 
     assert served.requests
     assert story.ask("MATCH (b:BudgetRequest) RETURN b.granted AS g") == [{"g": False}]
+
+
+def test_a_kill_between_merge_and_conclusion_accepts_once(story: Story, model: Serve) -> None:
+    """SIGKILL while the full verification runs over the merge: its commit is nobody's; the successor only passes the
+    gates again, and the branch has one commit (X2)."""
+    served = model(script(worker("subtract", WRITE, finish(), attempt=1), review()))
+    story.plan(plan_of(task("subtract")) + "full_verification: ['test -e .git && sleep 4']\n")
+    process = story.start("execute")
+    wait_until(lambda: bool(merge_commits(story)), 60)
+    kill(process)
+    asked = len(served.requests)
+
+    story.ok("execute", "--resume")
+
+    assert attempts(story) == [(1, "interrupted", "interrupted"), (2, "accepted", "accepted")]
+    assert git(story.repository, "rev-list", "--count", f"main..{branch(story)}") == "1"
+    assert len(served.requests) == asked + 1, "the worker is not asked again, QC is"
+    assert list((story.repository / ".git" / "orchestrate" / "worktrees").iterdir()) == []
+
+
+def test_a_kill_between_conclusion_and_delivery_is_delivered_by_the_next(story: Story, model: Serve) -> None:
+    """SIGKILL while the delivery waits for its lock: the graph is ahead, and the next execute makes the branch follow
+    without asking any model (decision 6)."""
+    served = model(script(worker("subtract", WRITE, finish()), review()))
+    story.plan(plan_of(task("subtract"), verification="sleep 2"))
+    home = story.repository / ".git" / "orchestrate"
+    process = story.start("execute")
+    wait_until(lambda: len(served.requests) > 1)
+    with (home / "deliver.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        wait_until(lambda: story.ask("MATCH (t:Task {status: 'completed'}) RETURN t.key") != [], 60)
+        kill(process)
+    asked = len(served.requests)
+    assert branch_of(story) == git(story.repository, "rev-parse", "main")
+
+    story.ok("execute")
+
+    assert branch_of(story) != git(story.repository, "rev-parse", "main")
+    assert len(served.requests) == asked
+    assert story.ask("MATCH (r:Run) RETURN r.status AS s") == [{"s": "completed"}]
+
+
+def branch_of(story: Story) -> str:
+    """The commit of the run's branch."""
+    return git(story.repository, "rev-parse", branch(story))
+
+
+def merge_commits(story: Story) -> str:
+    """The merges that were built in the Shadow."""
+    shadow = story.repository / ".git" / "orchestrate" / "shadow.git"
+    return git(shadow, "for-each-ref", "refs/orchestrate/commits") if shadow.exists() else ""
+
+
+def test_calls_behind_the_end_are_closed_with_the_attempt(story: Story, model: Serve) -> None:
+    """finish_task in the middle of a batch: what stands behind it is not executed, and no call stays open."""
+    late = call("write_file", path="late.txt", file_text="x")["call"]
+    batch = {"calls": [WRITE["call"], finish()["call"], late, late]}
+    model(script(worker("subtract", batch), review()))
+    story.plan(plan_of(task("subtract")))
+
+    story.ok("execute")
+
+    calls = story.ask("MATCH (:Attempt)-[:TOOK]->()-[:CALLED]->(c) RETURN c.tool AS t, c.status AS s ORDER BY c.seq")
+    assert [tuple(row.values()) for row in calls] == [
+        ("write_file", "ok"),
+        ("finish_task", "ok"),
+        ("write_file", "refused"),
+        ("write_file", "refused"),
+    ]
+    assert "late.txt" not in git(story.repository, "ls-tree", "--name-only", branch(story))
