@@ -102,6 +102,17 @@ def test_work_outside_the_allowed_paths_is_refused_and_shell_writes_are_found(st
     assert {(row["code"], row["locus"]) for row in findings} == {("out_of_scope", "test_calc.py")}
 
 
+def test_a_part_of_a_plan_leaves_an_open_run(story: Story, model: Serve) -> None:
+    """--task does that task alone and says how the rest goes on; then nothing is left, however often one asks."""
+    model(script(*(worker(k, call("write_file", path=f"{k}.txt", file_text=k), finish()) for k in "ab"), review()))
+    story.plan(plan_of(task("a", writes=["a.txt"]), task("b", writes=["b.txt"])))
+
+    assert "The run is open: orchestrate execute goes on" in story.ok("execute", "--task", "a")
+    assert "The run is open" not in story.ok("execute")
+    assert "Every task of the plan was completed before" in story.run("execute").stderr
+    assert story.ask("MATCH (r:Run) RETURN count(r) AS runs") == [{"runs": 1}]
+
+
 HEADING = {
     "code": "heading",
     "severity": "error",
