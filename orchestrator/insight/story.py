@@ -174,7 +174,7 @@ def _call(node: Row, answers: int | None) -> StoryCall:
     uniqueness: Uniqueness = "control" if tool in CONTROL else "unique"
     why = ""
     if status == "refused":
-        uniqueness, why = "refused", result
+        uniqueness, why = "refused", result or "the attempt ended before it was executed"
     elif status == "duplicate":
         uniqueness, why = "duplicate", f"same as call {answers}" if answers is not None else "same call in this reply"
     elif status == "error":
