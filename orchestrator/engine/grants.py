@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 
 from orchestrator.domain.errors import GraphError, OrchestrateError
 from orchestrator.domain.ports import GrantRequest, Workspace
 from orchestrator.domain.records import Owner, PlanningRound
 from orchestrator.engine.controls import Arbiter, Grant, refused
-from orchestrator.engine.conversation import Subject
+from orchestrator.engine.conversation import Ending, Subject
 from orchestrator.engine.dialogue import converse
 from orchestrator.engine.parts import Parts
 from orchestrator.engine.purse import Purse
@@ -16,7 +17,6 @@ from orchestrator.engine.purse import Purse
 
 def pm_decides(parts: Parts, attempt_id: str, workspace: Workspace, purse: Purse, subject: Subject) -> Arbiter:
     """An Arbiter that asks the PM; a PM that cannot be asked or answers badly refuses."""
-
     asked = count(1)
 
     def decide(request: GrantRequest) -> Grant:
@@ -48,11 +48,8 @@ def pm_decides(parts: Parts, attempt_id: str, workspace: Workspace, purse: Purse
             budget=1,
         )
         parts.writer.store_round(
-            PlanningRound(
-                id=round_id,
-                plan_id=opened.plan_id,
-                number=0,
-                purpose=opened.purpose,
+            replace(
+                opened,
                 prompt_tokens=totals.prompt_tokens,
                 cached_tokens=totals.cached_tokens,
                 completion_tokens=totals.completion_tokens,
@@ -60,15 +57,19 @@ def pm_decides(parts: Parts, attempt_id: str, workspace: Workspace, purse: Purse
                 duration_ms=duration_ms,
             )
         )
-        if ending.reason != "submitted":
-            return refused(f"The PM gave no decision ({ending.reason}).", session.model)
-        answer = ending.arguments
-        return Grant(
-            granted=bool(answer.get("granted")),
-            amount=int(answer.get("amount") or 0),
-            paths=tuple(answer.get("paths") or ()),
-            reason=str(answer.get("reason") or ""),
-            decided_by=session.model,
-        )
+        return _grant(ending, session.model)
 
     return decide
+
+
+def _grant(ending: Ending, model: str) -> Grant:
+    if ending.reason != "submitted":
+        return refused(f"The PM gave no decision ({ending.reason}).", model)
+    answer = ending.arguments
+    return Grant(
+        granted=bool(answer.get("granted")),
+        amount=int(answer.get("amount") or 0),
+        paths=tuple(answer.get("paths") or ()),
+        reason=str(answer.get("reason") or ""),
+        decided_by=model,
+    )

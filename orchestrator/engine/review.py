@@ -11,7 +11,7 @@ from orchestrator.domain.ports import DependencyResult, ReviewAssignment, Worksp
 from orchestrator.domain.progress import ReviewStarted
 from orchestrator.domain.records import Claim, Owner, Review
 from orchestrator.engine.checkpass import CheckPass
-from orchestrator.engine.conversation import Subject
+from orchestrator.engine.conversation import Ending, Subject
 from orchestrator.engine.dialogue import converse
 from orchestrator.engine.parts import Parts
 from orchestrator.engine.purse import Purse, halts
@@ -94,13 +94,7 @@ def _ask(
         budget=assignment.budget,
     )
     if ending.reason != "submitted":
-        return Reviewed(
-            None,
-            f"QC gave no review: {ending.reason}. {ending.detail}",
-            ending.error,
-            ending.reason == "interrupted",
-            halts(ending.stop),
-        )
+        return _none(ending)
     try:
         judged = judge_review(ending.arguments, opened.strictness, parts.settings.review.threshold)
     except ReviewInvalidError as invalid:
@@ -119,6 +113,16 @@ def _ask(
             duration_ms=duration_ms,
             at=parts.clock.now(),
         )
+    )
+
+
+def _none(ending: Ending) -> Reviewed:
+    return Reviewed(
+        None,
+        f"QC gave no review: {ending.reason}. {ending.detail}",
+        model_error=ending.error,
+        interrupted=ending.reason == "interrupted",
+        bound=halts(ending.stop),
     )
 
 
