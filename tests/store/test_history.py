@@ -54,7 +54,8 @@ def test_a_turn_keeps_how_things_stood(any_graph: Graph) -> None:
     """Calls, requests, their limits, the stall count and the history's size come back as written (R1.14)."""
     _, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
-    standing = {"calls_used": 3, "calls_limit": 20, "requests_used": 5, "requests_limit": 60, "stall_count": 2}
-    asked = replace(turn(1), history_messages=12, **standing)
+    asked = replace(
+        turn(1), calls_used=3, calls_limit=20, requests_used=5, requests_limit=60, stall_count=2, history_messages=12
+    )
     any_graph.record(attempt_owner(claim), [asked])
     assert any_graph.events(claim.attempt_id) == (asked,)
