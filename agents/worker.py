@@ -70,9 +70,14 @@ def _sections(assignment: Assignment, brief: Briefing) -> str:
             _previous(assignment.previous, brief) if assignment.previous else "",
             render("overlays/findings", findings=briefing.findings(assignment.findings)) if assignment.findings else "",
             render("overlays/failed_checks", checks=brief.checks(failed)) if failed else "",
-            render("overlays/minimal_change") if assignment.stage >= _MINIMAL_CHANGE_FROM else "",
+            render("overlays/minimal_change") if _held_narrow(assignment) else "",
         )
     )
+
+
+def _held_narrow(assignment: Assignment) -> bool:
+    """From stage 2 on, where there are defects to hold it to: after a stop by a bound there are none."""
+    return assignment.stage >= _MINIMAL_CHANGE_FROM and bool(assignment.findings)
 
 
 def _previous(previous: AttemptSummary, brief: Briefing) -> str:

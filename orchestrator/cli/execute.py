@@ -125,8 +125,9 @@ def _preview(app: App, plan: Plan, options: ExecuteOptions, as_json: bool) -> in
     from orchestrator.engine import running
 
     keys = running.wanted(plan, options.keys)
-    order = running.order(plan, app.graph.tasks(plan.id), keys)
-    bounds = running.bounds(app.parts(), plan, keys)
+    states = app.graph.tasks(plan.id)
+    order = running.order(plan, states, keys)
+    bounds = running.bounds(app.parts(), plan, states, keys)
     if as_json:
         from orchestrator.cli.render.machine import print_json
 

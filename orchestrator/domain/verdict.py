@@ -16,7 +16,8 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Warn:
-    """The worker is told once, with its next tool result; nothing is prevented."""
+    """The worker is told once, with its next tool result; nothing is prevented. A `quiet` warning is only recorded, for
+    tuning."""
 
     guard: str
     code: str
@@ -24,6 +25,7 @@ class Warn:
     observed: float
     limit: float
     evidence: Evidence = field(default_factory=dict)
+    quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -328,10 +328,10 @@ class Conversation:
     # -- verdicts -------------------------------------------------------------------------------------------------
 
     def _heed(self, verdicts: tuple[Verdict, ...]) -> None:
-        self._warnings.extend(v.message for v in verdicts if isinstance(v, Warn))
+        self._warnings.extend(v.message for v in verdicts if isinstance(v, Warn) and not v.quiet)
         self._end_by(strictest_stop(verdicts))
         for verdict in verdicts:
-            if isinstance(verdict, Warn | Refuse | Stop):
+            if isinstance(verdict, Refuse | Stop) or (isinstance(verdict, Warn) and not verdict.quiet):
                 self._speak(verdict)
 
     def _speak(self, verdict: Warn | Refuse | Stop) -> None:

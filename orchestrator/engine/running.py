@@ -15,6 +15,7 @@ from orchestrator.domain.progress import RunStarted
 from orchestrator.domain.records import Plan, Run, TaskState
 from orchestrator.domain.scheduling import bounds as worst_case
 from orchestrator.domain.scheduling import generations, with_dependencies
+from orchestrator.domain.task import Task
 from orchestrator.engine.parts import Parts
 from orchestrator.engine.purse import RunPurse
 from orchestrator.engine.scheduler import RunOutcome, Scheduler
@@ -51,7 +52,7 @@ def prepare(parts: Parts, plan: Plan, options: ExecuteOptions, home: Path) -> tu
     parts.listener(
         RunStarted(
             parts.clock.now(), run.id, plan.id, run.branch, keys or tuple(p.task.key for p in plan.tasks),
-            options.parallel, run.sandbox_level, run.joined, bounds(parts, plan, keys),
+            options.parallel, run.sandbox_level, run.joined, bounds(parts, plan, parts.reader.tasks(plan.id), keys),
         )
     )  # fmt: skip
     return scheduler, run
@@ -87,14 +88,17 @@ def wanted(plan: Plan, keys: tuple[str, ...]) -> tuple[str, ...] | None:
 
 def order(plan: Plan, states: tuple[TaskState, ...], keys: tuple[str, ...] | None) -> tuple[tuple[str, ...], ...]:
     """The tasks still to be executed, by generation: those of one generation may run at once."""
+    return generations(_open_tasks(plan, states, keys))
+
+
+def _open_tasks(plan: Plan, states: tuple[TaskState, ...], keys: tuple[str, ...] | None) -> list[Task]:
     done = {s.task.key for s in states if s.status in ("completed", "split", "cancelled")}
-    tasks = [p.task for p in plan.tasks if p.task.key not in done and (keys is None or p.task.key in keys)]
-    return generations(tasks)
+    return [p.task for p in plan.tasks if p.task.key not in done and (keys is None or p.task.key in keys)]
 
 
-def bounds(parts: Parts, plan: Plan, keys: tuple[str, ...] | None) -> tuple[str, ...]:
-    """What the run may use at most, in words, before it starts."""
-    tasks = [planned.task for planned in plan.tasks if keys is None or planned.task.key in keys]
+def bounds(parts: Parts, plan: Plan, states: tuple[TaskState, ...], keys: tuple[str, ...] | None) -> tuple[str, ...]:
+    """What the tasks still to be executed may use at most, in words, before the run starts."""
+    tasks = _open_tasks(plan, states, keys)
     most = worst_case(tasks, request_factor=parts.settings.guards.request_factor)
     run = parts.settings.run
     said = [f"at most {most.tool_calls:,} tool calls in {most.attempts} attempts of {most.tasks} tasks"]

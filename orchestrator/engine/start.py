@@ -6,6 +6,7 @@ after an interruption where it was cut off, its events folded again, so that no 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -36,16 +37,15 @@ class Start:
 
 def find_start(parts: Parts, claim: Claim, head: str) -> Start:
     """Read what became of the task's earlier attempts in this run and decide where this one begins."""
-    earlier = tuple(
-        a for a in parts.reader.history(claim.task.id) if a.run_id == claim.run_id and a.id != claim.attempt_id
-    )
+    history = [a for a in parts.reader.history(claim.task.id) if a.id != claim.attempt_id]
+    earlier = tuple(a for a in history if a.run_id == claim.run_id)
     cut_off = _trailing_cut_off(earlier)
     before = earlier[: len(earlier) - len(cut_off)]
-    previous = before[-1] if before else None
+    previous = before[-1] if before else _stopped_before(history, claim.run_id)
     inherited = tuple(event for attempt in cut_off for event in parts.reader.events(attempt.id))
     begun = [attempt for attempt in cut_off if attempt.base_commit is not None]  # the others died before they began
     last = begun[-1] if begun else None
-    source = last or previous
+    source = last or (previous if before else None)
     base, tree, carried = _ground(parts.workspaces, source, head)
     return Start(
         base=base,
@@ -59,6 +59,14 @@ def find_start(parts: Parts, claim: Claim, head: str) -> Start:
         finished=last if carried and last is not None and last.worker_output and last.tree_after else None,
         earlier=earlier,
     )
+
+
+def _stopped_before(history: Sequence[AttemptSummary], run_id: str) -> AttemptSummary | None:
+    """The last attempt of an earlier run where a bound stopped it or it gave up: its analysis is told, so that a new
+    run does not try the same task unchanged (R3.12). Its work is not taken over: a new run may begin elsewhere."""
+    others = [attempt for attempt in history if attempt.run_id != run_id]
+    last = others[-1] if others else None
+    return last if last is not None and (last.status == "stopped" or last.stop_reason == "gave_up") else None
 
 
 def _trailing_cut_off(earlier: tuple[AttemptSummary, ...]) -> tuple[AttemptSummary, ...]:

@@ -40,4 +40,4 @@ class Names:
 
     def _warn(self, names: tuple[str, ...], count: int) -> Warn:
         message = f"The same {len(names)} tools in the same order came {count} times; go on if each call brings news."
-        return Warn(NAME, NAME, message, count, self.limits.name_repeats, {"tools": list(names)})
+        return Warn(NAME, NAME, message, count, self.limits.name_repeats, {"tools": list(names)}, quiet=True)

@@ -129,3 +129,19 @@ class Subtract(unittest.TestCase):
     def test_subtract(self):
         self.assertEqual(subtract(5, 3), 2)
 """
+
+
+def test_a_new_run_tells_a_task_why_a_bound_stopped_it(story: Story, model: Serve) -> None:
+    """After stops by a bound failed the task, a second execute tells its worker why: it is not retried unchanged (R3.12)."""
+    spiral = worker("subtract", call("read_file", path="calc.py"), attempt=1)
+    served = model(script(spiral, worker("subtract", WRITE, finish(), attempt=2), review()))
+    story.environ["ORCHESTRATE_RUN_STOPS"] = "1"
+    story.plan(plan_of(task("subtract")))
+    assert story.run("execute").returncode == 1
+
+    story.ok("execute")
+
+    told = next(str(b["messages"][1]["content"]) for b in served.requests if "Attempt: 2" in str(b["messages"][1]))
+    assert "was stopped" in told
+    assert "loop_detected" in told or "stalled" in told
+    assert story.ask("MATCH (a:Attempt) RETURN a.stage AS stage ORDER BY a.number") == [{"stage": 1}, {"stage": 2}]

@@ -58,6 +58,8 @@ def cell(value: Any) -> str:
     """A query's value in a table: lists joined by lines, nodes and relationships in short."""
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"  # as Cypher spells them
     if isinstance(value, float):
         return f"{value:g}" if abs(value) < 1e6 else f"{value:,.1f}"
     if isinstance(value, list):
