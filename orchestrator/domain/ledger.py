@@ -54,6 +54,12 @@ class Account:
         after = total((self.spent, asked))
         return self._deadline(at) or self._tokens(after) or self._cost(after) or ALLOW
 
+    def refreshed(self, recorded: Spend) -> Account:
+        """The account with what the graph holds by now, other processes' turns among it. `recorded` counts this
+        process's open turns too, so they are taken out; what this process knows to be spent is never forgotten."""
+        mine = total(self.open.values())
+        return replace(self, settled=_greater(self.settled, _less(recorded, mine)))
+
     def reserve(self, turn: str, most: Spend) -> Account:
         """The account with a turn's most in it. Reserving a turn again replaces what it held."""
         return replace(self, open={**self.open, turn: most})
@@ -94,6 +100,10 @@ class Ledger:
         """The ledger with one more account."""
         return Ledger({**self.accounts, key: account})
 
+    def refreshed(self, key: str, recorded: Spend) -> Ledger:
+        """The ledger with an account brought up to what the graph holds."""
+        return self._with({key: self.accounts[key].refreshed(recorded)})
+
     def closed(self, key: str) -> Ledger:
         """The ledger without an account; those around it keep what it spent."""
         return Ledger({k: account for k, account in self.accounts.items() if k != key})
@@ -123,6 +133,17 @@ def idle_s(spans: Iterable[tuple[datetime, datetime]], begun: datetime, now: dat
         idle += max((start - reached).total_seconds(), 0.0)
         reached = max(reached, end)
     return idle + max((now - reached).total_seconds(), 0.0)
+
+
+def _less(spend: Spend, other: Spend) -> Spend:
+    usd = None if spend.usd is None or other.usd is None else spend.usd - other.usd
+    return Spend(spend.prompt_tokens - other.prompt_tokens, spend.completion_tokens - other.completion_tokens, usd)
+
+
+def _greater(one: Spend, other: Spend) -> Spend:
+    """The greater of each figure; an unknown price stays unknown."""
+    usd = None if one.usd is None or other.usd is None else max(one.usd, other.usd)
+    return Spend(max(one.prompt_tokens, other.prompt_tokens), max(one.completion_tokens, other.completion_tokens), usd)
 
 
 def total(spends: Iterable[Spend]) -> Spend:

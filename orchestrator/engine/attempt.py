@@ -165,7 +165,11 @@ class Attempt:
         owner = Owner("Attempt", self._claim.attempt_id, self._claim.attempt_id, self._claim.fence)
         findings = start.previous.findings if start.previous else ()
         arbiter = pm_decides(self._parts, self._claim.attempt_id, workspace, self._purse, self._subject)
-        controls = WorkerControls(self._claim.task, findings, arbiter, self._parts.clock, start.inherited)
+
+        def changed(tree: str) -> tuple[str, ...]:
+            return tuple(change.path for change in workspace.changes(start.base_tree, tree))
+
+        controls = WorkerControls(self._claim.task, findings, arbiter, self._parts.clock, changed, start.inherited)
         journal = Journal(self._parts.writer, owner, self._panel(start))
         if start.last_event_at is not None:
             journal.judge(Resumed(at=self._parts.clock.now(), last_event_at=start.last_event_at))

@@ -17,7 +17,8 @@ from orchestrator.domain.ports import Call, Clock, GrantRequest, ToolOutcome
 from orchestrator.domain.task import Task
 from orchestrator.domain.verdict import Verdict
 from orchestrator.engine.journal import Journal
-from orchestrator.engine.steps import brief, said
+from orchestrator.engine.standing import Standing
+from orchestrator.engine.steps import said
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class WorkerControls:
         findings: tuple[Finding, ...],
         arbiter: Arbiter,
         clock: Clock,
+        changed: Callable[[str], tuple[str, ...]],
         inherited: Iterable[Event] = (),
     ) -> None:
         self.granted_paths: tuple[str, ...] = ()
@@ -56,21 +58,23 @@ class WorkerControls:
         self._findings_hash = findings_hash(findings)
         self._arbiter = arbiter
         self._clock = clock
+        self._changed = changed
         self._granted = {
             "calls" if isinstance(event, BudgetDecided) else "scope"
             for event in inherited
             if isinstance(event, BudgetDecided | ScopeDecided) and event.granted
         }
 
-    def apply(self, call: Call, seq: int, journal: Journal, tree: str) -> tuple[ToolOutcome, tuple[Verdict, ...]]:
+    def apply(
+        self, call: Call, seq: int, journal: Journal, standing: Standing
+    ) -> tuple[ToolOutcome, tuple[Verdict, ...]]:
         """Record what the worker says or asks, and answer it. Verdicts are the Panel's over that record."""
         if call.tool == "report_progress":
-            return self._report(call, seq, journal, tree)
-        kind = "calls" if call.tool == "request_budget" else "scope"
-        request = self._request(kind, call, journal)
+            return self._report(call, seq, journal, standing.tree)
+        request = self._request(call, journal, standing)
         grant = self._decide(request)
         if grant.granted:
-            self._granted.add(kind)
+            self._granted.add(request.kind)
             self.granted_paths += grant.paths
         verdicts = journal.judge(self._decided(request, grant, seq, journal))
         return said(_answer(request, grant), ok=True), verdicts
@@ -87,18 +91,18 @@ class WorkerControls:
         )
         return said("Noted."), journal.judge(event)
 
-    def _request(self, kind: str, call: Call, journal: Journal) -> GrantRequest:
+    def _request(self, call: Call, journal: Journal, standing: Standing) -> GrantRequest:
         panel = journal.panel
         return GrantRequest(
-            kind="calls" if kind == "calls" else "scope",
+            kind="calls" if call.tool == "request_budget" else "scope",
             task=self._task,
             justification=str(call.arguments.get("justification", "")),
             additional=int(call.arguments.get("additional", 0)),
             paths=tuple(call.arguments.get("paths", ())),
             calls_used=panel.calls_executed,
             budget=panel.budget,
-            files_changed=(),
-            recent_calls=(brief(call),),
+            files_changed=self._changed(standing.tree),
+            recent_calls=standing.recent_calls,
             most=max(self._task.tool_call_budget // 2, 1),
         )
 

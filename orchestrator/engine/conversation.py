@@ -7,6 +7,7 @@ role can ignore it (guards.md). Order of effects: architecture.md, decision 3.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -28,9 +29,11 @@ from orchestrator.domain.verdict import Refuse, Stop, Verdict, Warn
 from orchestrator.engine.diagnosis import Diagnosis, standing
 from orchestrator.engine.journal import Journal, strictest_stop
 from orchestrator.engine.purse import Purse
+from orchestrator.engine.standing import Standing
 from orchestrator.engine.steps import brief, failed_reply, said, served, unsent
 from orchestrator.engine.totals import Totals
 
+_RECENT_CALLS = 10  # told to who decides about a request for more
 _MOST_SHRINKS = 4  # 80, 60, 40, 20 % of the original (R1.13)
 _NO_ACTION = "You replied without a tool call. Text alone changes nothing: call a tool; only {finish} ends the work."
 
@@ -51,7 +54,9 @@ class Ending:
 class Controls(Protocol):
     """The effects of control tools that do not end the conversation."""
 
-    def apply(self, call: Call, seq: int, journal: Journal, tree: str) -> tuple[ToolOutcome, tuple[Verdict, ...]]:
+    def apply(
+        self, call: Call, seq: int, journal: Journal, standing: Standing
+    ) -> tuple[ToolOutcome, tuple[Verdict, ...]]:
         """Record what the control tool says, and answer it with what the Panel says to that record."""
         ...
 
@@ -95,6 +100,7 @@ class Conversation:
         self._cancelled = cancelled
         self._results: dict[int, ToolOutcome] = {}
         self._warnings: list[str] = []
+        self._recent: deque[str] = deque(maxlen=_RECENT_CALLS)
         self._ending: Ending | None = None
         self._turn_seq = 0
         self._turns = 0
@@ -265,7 +271,7 @@ class Conversation:
             self._ending = Ending("submitted", "", tool=call.tool, arguments=call.arguments)
             return said("Received."), "ok"
         if call.control and self._controls is not None:
-            outcome, verdicts = self._controls.apply(call, requested.seq, self._journal, self.tree)
+            outcome, verdicts = self._controls.apply(call, requested.seq, self._journal, self._standing())
             self._heed(verdicts)
             return outcome, "ok" if outcome.ok else "error"
         return self._execute(call)
@@ -298,6 +304,7 @@ class Conversation:
             writes=writes,
         )
         self._results[requested.seq] = outcome
+        self._recent.append(f"{call.tool} {brief(call)} [{status}]")
         if self._diagnosis is not None:
             self._diagnosis.finished[requested.seq] = event
         self.totals = self.totals.add_call(event)
@@ -352,6 +359,9 @@ class Conversation:
         told = "".join(f"\n[warning: {message}]" for message in self._warnings)
         self._warnings.clear()
         return text + told
+
+    def _standing(self) -> Standing:
+        return Standing(self.tree, tuple(self._recent))
 
     def _notices(self) -> list[str]:
         panel = self._journal.panel

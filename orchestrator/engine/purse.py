@@ -71,12 +71,14 @@ class RunPurse:
         self._book = _Book(Ledger().opened(run.id, account))
 
     def of_task(self, task_id: str) -> Purse:
-        """A purse for one attempt at a task; the task's account begins with what its earlier attempts cost."""
+        """A purse for one attempt at a task: its account begins with what earlier attempts cost, and the run's is
+        brought up to what other processes have spent meanwhile."""
         bounds = Bounds("task", self._settings.task_max_tokens, self._settings.task_max_cost_usd)
         spent = self._reader.spend(run_id=self._run.id, task_id=task_id)
+        recorded = self._reader.spend(run_id=self._run.id)
         with self._book.lock:
             account = Account(bounds, self._clock.now(), spent)
-            self._book.ledger = self._book.ledger.opened(task_id, account)
+            self._book.ledger = self._book.ledger.refreshed(self._run.id, recorded).opened(task_id, account)
         return Purse(self._book, (self._run.id, task_id))
 
 

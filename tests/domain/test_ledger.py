@@ -116,3 +116,11 @@ def test_total_is_unknown_as_soon_as_one_price_is() -> None:
     assert total([Spend(1, 2, 0.5), Spend(1, 2, 0.25)]) == Spend(2, 4, 0.75)
     assert total([Spend(1, 2, 0.5), Spend(1, 2, None)]).usd is None
     assert total([]) == NOTHING
+
+
+def test_an_account_learns_what_other_processes_spent() -> None:
+    """The graph's figures replace ours without counting our own open turns twice, and never forget what we know."""
+    account = Account(Bounds("run"), AT, Spend(100, 10, 1.0)).reserve("t", Spend(50, 0, 0.5))
+    assert account.refreshed(Spend(350, 30, 3.5)).spent == Spend(350, 30, 3.5)
+    assert account.refreshed(Spend(120, 10, 1.2)).spent == Spend(150, 10, 1.5)
+    assert account.refreshed(Spend(350, 30, None)).spent.usd is None

@@ -218,7 +218,7 @@ def _walk(
         journal=journal,
         workspace=workspace,
         purse=unbounded(),
-        controls=WorkerControls(task(budget), (), arbiter, clock),
+        controls=WorkerControls(task(budget), (), arbiter, clock, lambda _tree: ()),
         ending_tools=ENDING,
         subject=Subject("random", 1),
         clock=clock,

@@ -12,6 +12,7 @@ from orchestrator.domain.ports import Call
 from orchestrator.domain.records import Owner
 from orchestrator.engine.controls import Arbiter, Grant, WorkerControls, within
 from orchestrator.engine.journal import Journal
+from orchestrator.engine.standing import Standing
 from orchestrator.guards.panel import Panel
 from orchestrator.settings import Settings
 from tests.store.samples import new_task
@@ -49,11 +50,11 @@ def ask(tool: str, grant: Grant, inherited: Sequence[Event] = (), **arguments: o
     """What the worker is told, and what is recorded, when an arbiter answers so."""
     task = new_task("p1", 0, ())
     arbiter: Arbiter = lambda _request: grant  # noqa: E731
-    controls = WorkerControls(task, (), arbiter, FixedClock(), inherited)
+    controls = WorkerControls(task, (), arbiter, FixedClock(), lambda _tree: ("calc.py",), inherited)
     kept = Kept()
     journal = Journal(kept, Owner("Attempt", "a1", "a1", 1), Panel.begin(Settings().guards, 20, ()))
     call = Call("c1", tool, "{}", {"justification": "because", **arguments}, "s", False, False, True)
-    outcome, _ = controls.apply(call, 1, journal, "tree")
+    outcome, _ = controls.apply(call, 1, journal, Standing("tree", ("read_file calc.py [ok]",)))
     journal.flush()
     return outcome.text, kept.events[0]
 
