@@ -38,7 +38,13 @@ CONFLICT = (TransientError, ConstraintError)
 """Errors of a transaction that met another one. A broken constraint is one too: every write of ours is a MERGE, so two
 transactions created the same node at once."""
 
-_SCHEMA_RACE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"  # IF NOT EXISTS, run twice at once
+RACES = frozenset(
+    {
+        "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists",  # IF NOT EXISTS, run twice at once
+        "Neo.ClientError.Transaction.TransactionNotFound",  # the embedded server: a commit lost against another one
+    }
+)
+"""Codes that are conflicts too, though the driver does not know them as such. Nothing was written then."""
 
 CONFLICTS_S = 10.0
 """Seconds for which a transaction that met others is repeated at least."""
@@ -189,7 +195,7 @@ def _away(error: BaseException) -> bool:
 
 
 def _met_another(error: BaseException) -> bool:
-    return not _away(error) and (isinstance(error, CONFLICT) or getattr(error, "code", None) == _SCHEMA_RACE)
+    return not _away(error) and (isinstance(error, CONFLICT) or getattr(error, "code", None) in RACES)
 
 
 def _worth_repeating(error: BaseException) -> bool:

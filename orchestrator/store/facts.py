@@ -24,24 +24,18 @@ from orchestrator.domain.events import (
 )
 from orchestrator.domain.records import Owner
 from orchestrator.store.connection import Row, Transaction
-from orchestrator.store.part import Part, fence
-from orchestrator.store.plans import file_id, file_name
+from orchestrator.store.part import LIVE, Part, fence
+from orchestrator.store.plans import file_name
 from orchestrator.store.records import iso
 
 Batch = dict[str, list[Row]]
 """Rows by the statement that writes them."""
 
-ORDER = (
-    "turns_request",
-    "turns_settle",
-    "calls_start",
-    "calls_duplicate",
-    "calls_finish",
-    "checkpoints_store",
-    "requests_store",
-    "guards_store",
-)
-"""The statements in the order in which their nodes need each other."""
+STEP = ("requested", "settled", "started", "finished")
+"""What the one statement of the hot path writes."""
+
+REST = ("calls_duplicate", "checkpoints_store", "requests_store", "guards_store")
+"""The statements of what happens more seldom, in the order in which their nodes need each other."""
 
 
 class Facts(Part):
@@ -57,11 +51,10 @@ class Facts(Part):
         attempt_id = owner.id if owner.label == "Attempt" else owner.attempt_id
 
         def work(tx: Transaction) -> None:
-            repository = _lock(tx, owner, attempt_id, events)
-            _name_files(batch.get("calls_finish", ()), repository)
-            for name in ORDER:
+            _step(tx, owner, attempt_id, events, batch)
+            for name in REST:
                 if name in batch:
-                    tx.run(name, rows=batch[name], ownerId=owner.id, attemptId=attempt_id, repository=repository)
+                    tx.run(name, rows=batch[name], ownerId=owner.id, attemptId=attempt_id)
             if on_attempt:
                 tx.run("attempt_events", attemptId=attempt_id, **on_attempt)
 
@@ -78,13 +71,13 @@ class Facts(Part):
     def _event_rows(self, owner_id: str, event: Event) -> Iterable[tuple[str, Row]]:
         match event:
             case TurnRequested():
-                yield "turns_request", self._turn_row(owner_id, event)
+                yield "requested", self._turn_row(owner_id, event)
             case ReplyReceived():
-                yield "turns_settle", self._reply_row(owner_id, event)
+                yield "settled", self._reply_row(owner_id, event)
             case ToolRequested():
                 yield from _start_rows(owner_id, event)
             case ToolFinished():
-                yield "calls_finish", self._finish_row(owner_id, event)
+                yield "finished", self._finish_row(owner_id, event)
             case ProgressReported():
                 yield "checkpoints_store", self._fact_row(owner_id, event, f"Progress at {event.at_tool_call}")
             case BudgetDecided():
@@ -120,7 +113,8 @@ class Facts(Part):
 
     def _write_row(self, write: FileWrite, position: int) -> Row:
         relation = self._row(write, without=("path",), position=position)
-        return {"path": self._texts.clean(write.path), "write": relation}
+        path = self._texts.clean(write.path)
+        return {"path": path, "name": file_name(path), "write": relation}
 
 
 def _id(owner_id: str, seq: int) -> str:
@@ -129,27 +123,22 @@ def _id(owner_id: str, seq: int) -> str:
 
 def _start_rows(owner_id: str, event: ToolRequested) -> Iterable[tuple[str, Row]]:
     start = {"id": _id(owner_id, event.seq), "startedAt": iso(event.at), "duplicateOf": event.duplicate_of}
-    yield "calls_start", start
+    yield "started", start
     if event.duplicate_of is not None:
         yield "calls_duplicate", {"id": start["id"], "of": _id(owner_id, event.duplicate_of)}
 
 
 def _start_with_reply(batch: Batch) -> None:
-    """Let a call that starts in the transaction of its reply be created as running: one statement less a step."""
-    created = {call["id"]: call for row in batch.get("turns_settle", ()) for call in row["calls"]}
+    """Let a call that starts in the transaction of its reply be created as running: one write less a step."""
+    created = {call["id"]: call for row in batch.get("settled", ()) for call in row["calls"]}
     later = []
-    for start in batch.pop("calls_start", ()):
+    for start in batch.pop("started", ()):
         if start["id"] in created:
             created[start["id"]].update(start, status="running")
         else:
             later.append(start)
     if later:
-        batch["calls_start"] = later
-
-
-def _name_files(finished: Iterable[Row], repository: str) -> None:
-    for write in (write for row in finished for write in row["writes"]):
-        write |= {"file": file_id(repository, write["path"]), "name": file_name(write["path"])}
+        batch["started"] = later
 
 
 def _on_attempt(events: Sequence[Event]) -> Row:
@@ -164,11 +153,14 @@ def _on_attempt(events: Sequence[Event]) -> Row:
     return missing | values if values else {}
 
 
-def _lock(tx: Transaction, owner: Owner, attempt_id: str | None, events: Sequence[Event]) -> str:
-    """Lock and fence the owner; the repository's id for its files."""
-    at = events[-1].at
-    if attempt_id is not None:
-        return str(fence(tx, attempt_id, owner.fence, at)["repository"])
-    if not tx.run("round_lock", id=owner.id, at=iso(at)):
-        raise GraphError(f"{owner.label} {owner.id} is not in the graph.")
-    return ""
+def _step(tx: Transaction, owner: Owner, attempt_id: str | None, events: Sequence[Event], batch: Batch) -> None:
+    """Lock and fence the owner and write what is hot. Raises StaleFenceError, with nothing written."""
+    rows = {name: batch.get(name, []) for name in STEP}
+    at = iso(events[-1].at)
+    if attempt_id is None:
+        if not tx.run("round_step", ownerId=owner.id, at=at, **rows):
+            raise GraphError(f"{owner.label} {owner.id} is not in the graph.")
+    elif not tx.run(
+        "attempt_step", ownerId=owner.id, attemptId=attempt_id, fence=owner.fence, live=LIVE, at=at, **rows
+    ):
+        fence(tx, attempt_id, owner.fence)  # says why

@@ -1,0 +1,28 @@
+// Purpose: the same as attempt_step for a planning round, which has no fence and writes no files.
+// Parameters: $ownerId, $at (ISO), $requested, $settled, $started, $finished as there.
+// Columns: id (no row: there is no such round).
+MATCH (owner:PlanningRound {id: $ownerId})
+SET owner.lastEventAt = datetime($at)
+FOREACH (row IN $requested |
+  MERGE (t:Turn {id: row.id})
+  SET t += row, t.startedAt = datetime(row.startedAt)
+  MERGE (owner)-[:TOOK]->(t)
+)
+FOREACH (row IN $settled |
+  MERGE (t:Turn {id: row.id})
+  SET t += row.turn, t.at = datetime(row.turn.at)
+  FOREACH (call IN row.calls |
+    MERGE (c:ToolCall {id: call.id})
+    SET c += call, c.startedAt = datetime(call.startedAt)
+    MERGE (t)-[:CALLED]->(c)
+  )
+)
+FOREACH (row IN $started |
+  MERGE (c:ToolCall {id: row.id})
+  SET c.status = 'running', c.startedAt = datetime(row.startedAt), c.duplicateOf = row.duplicateOf
+)
+FOREACH (row IN $finished |
+  MERGE (c:ToolCall {id: row.id})
+  SET c += row.call, c.finishedAt = datetime(row.call.finishedAt)
+)
+RETURN owner.id AS id
