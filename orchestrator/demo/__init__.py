@@ -20,7 +20,10 @@ EXPECTED: Mapping[str, tuple[str, int]] = {
     "durations": ("failed", 2),
     "average-duration": ("blocked", 0),
 }
-_IDENTITY = ("-c", "user.name=orchestrate demo", "-c", "user.email=demo@orchestrate.invalid", "-c", "commit.gpgsign=false")
+_IDENTITY = (
+    *("-c", "user.name=orchestrate demo", "-c", "user.email=demo@orchestrate.invalid"),
+    *("-c", "commit.gpgsign=false"),
+)
 
 
 def plan() -> dict[str, Any]:
@@ -30,7 +33,7 @@ def plan() -> dict[str, Any]:
 
 
 def script() -> dict[str, Any]:
-    """The scripted model's script: the PM looks round and submits the plan, workers and QC answer as script.yaml says."""
+    """The scripted model's script: the PM submits the plan, workers and QC answer as script.yaml says."""
     loaded: dict[str, Any] = yaml.safe_load((files(__name__) / "script.yaml").read_text())
     planner = {
         "when": {"role": "planner"},

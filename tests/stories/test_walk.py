@@ -132,7 +132,7 @@ class Subtract(unittest.TestCase):
 
 
 def test_a_new_run_tells_a_task_why_a_bound_stopped_it(story: Story, model: Serve) -> None:
-    """After stops by a bound failed the task, a second execute tells its worker why: it is not retried unchanged (R3.12)."""
+    """After a stop by a bound, a second execute tells the worker why: no task is retried unchanged (R3.12)."""
     spiral = worker("subtract", call("read_file", path="calc.py"), attempt=1)
     served = model(script(spiral, worker("subtract", WRITE, finish(), attempt=2), review()))
     story.environ["ORCHESTRATE_RUN_STOPS"] = "1"
