@@ -27,7 +27,7 @@ from orchestrator.domain.ports import Call, Clock, Reply, Request, Session, Tool
 from orchestrator.domain.progress import CallFinished, CallStarted, GuardSpoke, Listener, TurnStarted
 from orchestrator.domain.verdict import Refuse, Stop, Verdict, Warn
 from orchestrator.engine.diagnosis import Diagnosis, standing
-from orchestrator.engine.journal import Journal, strictest_stop
+from orchestrator.engine.journal import KINDS, Journal, strictest_stop
 from orchestrator.engine.purse import Purse
 from orchestrator.engine.standing import Standing
 from orchestrator.engine.steps import brief, failed_reply, said, served, unsent
@@ -148,7 +148,7 @@ class Conversation:
             except ContextLengthError as error:
                 self._settle_failed(turn, error)
                 if self._ending is not None or shrink == _MOST_SHRINKS:
-                    self._ending = self._ending or Ending("model_error", str(error), error=error)
+                    self._ending = self._ending or Ending("context_exhausted", str(error))
                     return None
             except ModelError as error:
                 self._settle_failed(turn, error)
@@ -342,10 +342,9 @@ class Conversation:
                 self._speak(verdict)
 
     def _speak(self, verdict: Warn | Refuse | Stop) -> None:
-        kind = {Warn: "warn", Refuse: "refuse", Stop: "stop"}[type(verdict)]
         self._listener(
             GuardSpoke(
-                self._clock.now(), self._subject.task, self._subject.attempt, verdict.guard, kind,  # type: ignore[arg-type]
+                self._clock.now(), self._subject.task, self._subject.attempt, verdict.guard, KINDS[type(verdict)],
                 verdict.code, verdict.message, verdict.observed, verdict.limit,
             )
         )  # fmt: skip

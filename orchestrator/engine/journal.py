@@ -64,7 +64,7 @@ class Journal:
             self._buffer.clear()
 
     def _fired(self, verdict: Warn | Refuse | Stop, at: datetime, call_seq: int | None) -> GuardFired:
-        kind: Literal["warn", "refuse", "stop"] = _KINDS[type(verdict)]
+        kind: Literal["warn", "refuse", "stop"] = KINDS[type(verdict)]
         return GuardFired(
             seq=self.next_seq(),
             at=at,
@@ -81,7 +81,7 @@ class Journal:
 
 
 _SPOKEN = (Warn, Refuse, Stop)
-_KINDS: dict[type[Verdict], Literal["warn", "refuse", "stop"]] = {Warn: "warn", Refuse: "refuse", Stop: "stop"}
+KINDS: dict[type[Verdict], Literal["warn", "refuse", "stop"]] = {Warn: "warn", Refuse: "refuse", Stop: "stop"}
 
 
 def strictest_stop(verdicts: Sequence[Verdict]) -> Stop | None:

@@ -280,3 +280,20 @@ def test_a_secret_in_the_environment_reaches_neither_graph_nor_model(story: Stor
     assert "very-secret" not in json.dumps([dict(body) for body in served.requests])
     logs = "".join(p.read_text(errors="replace") for p in (story.repository / ".git" / "orchestrate").rglob("*.log"))
     assert "very-secret" not in logs
+
+
+def test_a_prompt_that_never_fits_stops_the_task_and_not_the_run(story: Story, model: Serve) -> None:
+    """A model whose context is too small even for the cut window ends the attempt as context_exhausted (R1.13)."""
+    small = {**worker("subtract", WRITE, finish()), "context_chars": 200}
+    other = worker("notes", call("write_file", path="NOTES.md", file_text="# Notes\n"), finish())
+    model(script(small, other, review()))
+    story.environ["ORCHESTRATE_RUN_STOPS"] = "1"
+    story.plan(plan_of(task("subtract"), task("notes", writes=["NOTES.md"])))
+
+    said(story.run("execute"), 1)
+
+    rows = story.ask("MATCH (a:Attempt) RETURN a.taskKey AS k, a.status AS s, a.stopReason AS r ORDER BY k")
+    assert [tuple(row.values()) for row in rows] == [
+        ("notes", "accepted", "accepted"),
+        ("subtract", "stopped", "context_exhausted"),
+    ]
