@@ -23,7 +23,7 @@ check: .venv/developed ## Lint, formatting, strict types, import direction
 	$(BIN)/lint-imports
 
 unit: .venv/developed ## All tests (TESTS=tests/guards for some)
-	$(BIN)/pytest -n auto --dist loadfile $(TESTS)
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder $(TESTS)
 
 clean: ## Remove what was installed and cached
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build

@@ -34,7 +34,7 @@ def story(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Story]:
     guards' verdicts of every attempt are compared with a replay's (issue: Replay)."""
     with Story(make_repository(tmp_path / "repository")).closing() as story:
         yield story
-        if request.node.stash.get(_PASSED, False):
+        if request.node.stash.get(_PASSED, False) and "NEO4J_URI" not in story.environ:
             assert_replay_agrees(story)
 
 
