@@ -119,6 +119,7 @@ def command(wheel: Wheel, folder: Path, *, bolt_port: int, http_port: int, heap_
         str(wheel.java),
         f"-Xmx{heap_mb}m",
         "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",  # the optimising compiler's threads cost a laptop's cores more than they win here
         "-Djava.awt.headless=true",
         "--add-opens=java.base/java.nio=ALL-UNNAMED",
         "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
