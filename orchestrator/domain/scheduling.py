@@ -1,4 +1,4 @@
-"""The DAG's arithmetic: what may start together, what takes longest, what a run can cost at most."""
+"""The DAG's arithmetic: what may start together, what a task needs before it, what a run can use at most."""
 
 from __future__ import annotations
 
@@ -35,18 +35,6 @@ def generations(tasks: Sequence[Task]) -> tuple[tuple[str, ...], ...]:
     place = {task.key: index for index, task in enumerate(tasks)}
     rounds = nx.topological_generations(_graph(tasks))
     return tuple(tuple(sorted(keys, key=place.__getitem__)) for keys in rounds)
-
-
-def critical_path(tasks: Sequence[Task], weights: Mapping[str, float] | None = None) -> tuple[str, ...]:
-    """The chain of keys with the greatest sum of weights (default: tool call budgets): more parallelism than beside
-    it shortens nothing."""
-    cost = weights or {task.key: float(task.tool_call_budget) for task in tasks}
-    graph: nx.DiGraph[str] = _graph(tasks)
-    # edges carry their target's weight and a source node the first one's, so that nodes can be weighed at all
-    graph.add_weighted_edges_from([(before, key, cost[key]) for before, key in graph.edges])
-    graph.add_weighted_edges_from([("", key, cost[key]) for key in [task.key for task in tasks]])
-    path: list[str] = nx.dag_longest_path(graph)
-    return tuple(path[1:])
 
 
 def with_dependencies(tasks: Sequence[Task], keys: Collection[str]) -> tuple[Task, ...]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.errors import UserError
-from orchestrator.domain.scheduling import Bounds, bounds, critical_path, generations, with_dependencies
+from orchestrator.domain.scheduling import Bounds, bounds, generations, with_dependencies
 from orchestrator.domain.task import Task
 
 
@@ -21,14 +21,6 @@ DIAMOND = (task("d", "b", "c"), task("c", "a", budget=50), task("b", "a"), task(
 def test_generations_keep_the_plan_order_within() -> None:
     """What can start together stands together, in the order of the file."""
     assert generations(DIAMOND) == (("a",), ("c", "b"), ("d",))
-
-
-def test_critical_path_is_the_dearest_chain() -> None:
-    """The chain with the greatest sum of budgets; a single task is a chain."""
-    assert critical_path(DIAMOND) == ("a", "c", "d")
-    assert critical_path(DIAMOND, {"a": 1, "b": 9, "c": 1, "d": 1}) == ("a", "b", "d")
-    assert critical_path((task("x"),)) == ("x",)
-    assert critical_path(()) == ()
 
 
 def test_named_tasks_come_with_what_they_depend_on() -> None:
