@@ -92,9 +92,11 @@ class _Layers:
         return table
 
     def where(self, keys: Keys) -> str:
-        """The variable, flag or line that set this."""
+        """The variable, flag or line that set this; for a section, the variables and flags that set parts of it."""
         around = (keys[:end] for end in range(len(keys), 0, -1))
-        return next((self.origins[some] for some in around if some in self.origins), None) or self.file.where(keys)
+        at = next((self.origins[some] for some in around if some in self.origins), None)
+        below = dict.fromkeys(origin for some, origin in self.origins.items() if some[: len(keys)] == keys)
+        return at or ", ".join(below) or self.file.where(keys)
 
 
 def load_settings(top: Path, environ: Mapping[str, str], flags: Mapping[str, Any] | None = None) -> Settings:

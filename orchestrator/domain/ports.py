@@ -189,12 +189,8 @@ class Workspaces(Protocol):
         move a branch that the user has checked out or committed to."""
         ...
 
-    def discard(self, name: str) -> None:
-        """Remove the worktree that was opened under this name, if it is still there: its process is gone."""
-        ...
-
-    def sweep(self, live_attempts: Sequence[str]) -> None:
-        """Remove worktrees of attempts that are not live."""
+    def sweep(self) -> None:
+        """Remove the workspaces that no living process has open."""
         ...
 
 

@@ -80,11 +80,6 @@ def accept(
     )
 
 
-def merge_workspace(attempt_id: str, number: int) -> str:
-    """The name of the workspace in which an attempt's merge is checked."""
-    return f"{attempt_id}:merge{number}"
-
-
 def _delivered(parts: Parts, branch: str, commit: str) -> OrchestrateError | None:
     """The work is accepted and in the graph; a branch that cannot follow halts the run, it does not undo that."""
     try:
@@ -103,7 +98,7 @@ def _check_merge(
     commands = tuple(command for command in (*commands, *plan.full_verification) if command not in known)
     if not commands:
         return ()
-    name = merge_workspace(claim.attempt_id, number)
+    name = f"{claim.attempt_id}:merge{number}"
     workspace = parts.workspaces.open(name, commit, head=commit)
     try:
         checks = run_checks(parts, claim, workspace, commands, name)

@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import json
 import traceback
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 
 from orchestrator.domain import stops
-from orchestrator.domain.errors import GraphError, ModelError, OrchestrateError, StaleFenceError, WorkspaceError
+from orchestrator.domain.errors import (
+    GraphError,
+    ModelError,
+    OrchestrateError,
+    StaleFenceError,
+    ToolError,
+    WorkspaceError,
+)
 from orchestrator.domain.events import Resumed
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import AttemptStatus
@@ -20,7 +28,7 @@ from orchestrator.domain.ports import Assignment, DependencyResult, Session, Wor
 from orchestrator.domain.progress import AttemptEnded, TaskClaimed
 from orchestrator.domain.records import AttemptSummary, AttemptTotals, Claim, Conclusion, Owner, Plan, Review
 from orchestrator.engine.acceptance import Merged, accept
-from orchestrator.engine.checkpass import CheckPass, check_attempt
+from orchestrator.engine.checkpass import CheckPass, check_attempt, check_workspace, without_snapshot
 from orchestrator.engine.controls import WorkerControls
 from orchestrator.engine.conversation import Conversation, Ending, Subject
 from orchestrator.engine.dependencies import dependency_results
@@ -212,18 +220,36 @@ class Attempt:
         allowed: tuple[str, ...],
         dependencies: tuple[DependencyResult, ...],
     ) -> Outcome:
-        tree = self._tree or start.tree
-        self._parts.writer.await_review(self._claim, self._worker_output, tree, self._parts.clock.now())
+        self._parts.writer.await_review(
+            self._claim, self._worker_output, self._tree or start.tree, self._parts.clock.now()
+        )
+        try:
+            self._tree = workspace.snapshot()
+        except ToolError as error:
+            passed = without_snapshot(self._claim.attempt_id, self._tree or start.tree, error)
+            return self._conclude("rejected", "gate_failed", _summary(passed.findings), passed=passed)
+        name = check_workspace(self._claim.attempt_id)
+        with closing(self._parts.workspaces.open(name, self._tree, head=start.base)) as checked:
+            return self._judge_snapshot(start, self._tree, checked, allowed, dependencies)
+
+    def _judge_snapshot(
+        self,
+        start: Start,
+        tree: str,
+        workspace: Workspace,
+        allowed: tuple[str, ...],
+        dependencies: tuple[DependencyResult, ...],
+    ) -> Outcome:
+        """The check pass, then QC, both over a fresh checkout of what was handed in."""
         passed = check_attempt(
             self._parts,
             self._claim,
             workspace,
+            tree=tree,
             base_tree=start.base_tree,
             allowed_paths=allowed,
             commands=self._commands,
-            last_tree=tree,
         )
-        self._tree = passed.tree
         if self._parts.cancelled.is_set():
             return self._conclude("interrupted", "interrupted", "Interrupted by the user.", passed=passed)
         if passed.blocking:

@@ -38,17 +38,14 @@ def check_attempt(
     claim: Claim,
     workspace: Workspace,
     *,
+    tree: str,
     base_tree: str,
     allowed_paths: tuple[str, ...],
     commands: tuple[str, ...],
-    last_tree: str,
 ) -> CheckPass:
-    """The gates over a finished attempt's workspace: scope, size, declared outputs, then the verification commands."""
-    pass_id = f"{claim.attempt_id}:pass1"
-    try:
-        tree = workspace.snapshot()
-    except ToolError as error:
-        return CheckPass(pass_id, last_tree, findings=(nested_repository(str(error)),))
+    """The gates over `tree`, of which `workspace` is a fresh checkout: scope, size, declared outputs, then the
+    verification commands."""
+    pass_id = check_workspace(claim.attempt_id)
     changes = workspace.changes(base_tree, tree)
     task = claim.task
     findings = (
@@ -60,6 +57,17 @@ def check_attempt(
     return CheckPass(
         pass_id, tree, changes, checks, (*findings, *judge_checks(checks, workspace.shown_root)), without_answer(checks)
     )
+
+
+def without_snapshot(attempt_id: str, tree: str, error: ToolError) -> CheckPass:
+    """The check pass of a workspace that no snapshot can be taken of; `tree` is the last one."""
+    return CheckPass(check_workspace(attempt_id), tree, findings=(nested_repository(str(error)),))
+
+
+def check_workspace(attempt_id: str) -> str:
+    """The id of an attempt's check pass, and the name of the workspace it is made in: a checkout of the snapshot, so
+    that nothing counts which is not delivered, such as what the worker's commands left in ignored folders."""
+    return f"{attempt_id}:pass1"
 
 
 def run_checks(
@@ -107,7 +115,7 @@ def _again_without_answer(once: Callable[[], CommandResult]) -> CommandResult:
 
 
 def _present(workspace: Workspace, declared: tuple[str, ...]) -> frozenset[str]:
-    """Which of the declared paths exist, ignored ones too."""
+    """Which of the declared paths exist in the checkout."""
     present = set()
     for path in declared:
         try:

@@ -56,6 +56,7 @@ def plan_goal(parts: Parts, repository: Repository, base_commit: str, goal: str,
     if store:
         parts.writer.register_repository(repository)
         parts.writer.store_plan(draft)
+    parts.workspaces.sweep()
     workspace = parts.workspaces.open(f"{draft.id}:planning", base_commit, head=base_commit)
     try:
         return _rounds(parts, draft, workspace, store=store)

@@ -15,7 +15,6 @@ from orchestrator.domain.errors import GraphError, OrchestrateError
 from orchestrator.domain.lifecycle import TASK_ENDED, RunStatus, TransitionError
 from orchestrator.domain.progress import RunEnded, TaskEnded, Waiting
 from orchestrator.domain.records import Claim, ClaimRequest, Plan, Run, TaskState
-from orchestrator.engine.acceptance import merge_workspace
 from orchestrator.engine.attempt import Attempt, Outcome
 from orchestrator.engine.leases import Life, dead_owners
 from orchestrator.engine.parts import Parts
@@ -62,6 +61,7 @@ class Scheduler:
         """Work until nothing is left, the run is halted, or interrupt() is called. Raises what is a defect of ours."""
         owner = self._parts.ids.new("w")
         with Life(owner, self._owners, self._parts.writer, self._parts.clock, self._parts.settings.run.lease_s) as life:
+            self._parts.workspaces.sweep()
             self._close_orphans()
             self._parts.workspaces.deliver(self._run.branch, self._parts.reader.run(self._run.id).head_commit)
             threads = [
@@ -166,8 +166,6 @@ class Scheduler:
         now = self._parts.clock.now()
         for orphan in self._parts.writer.orphans(self._run.id, now, dead):
             if self._parts.writer.close_interrupted(orphan, now):
-                for name in (orphan.attempt_id, merge_workspace(orphan.attempt_id, 1)):
-                    self._parts.workspaces.discard(name)
                 message = (
                     f"{orphan.task_key}: the process of its last attempt is gone; the work goes on in a new attempt"
                 )

@@ -13,12 +13,14 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.domain.errors import WorkspaceError
 from orchestrator.workspace.folders import remove_folder
 from orchestrator.workspace.git import Git
+from orchestrator.workspace.lock import hold_folder
 from orchestrator.workspace.paths import Tree
 from orchestrator.workspace.sandbox.bubblewrap import INSIDE
 
@@ -65,11 +67,12 @@ class Place:
         """The worktree for file tools."""
         return Tree(self.tree, self.folder / "staging")
 
-    def make(self, start: str, head: str) -> None:
-        """Check out `start` (commit or tree) with the commit `head` as HEAD. What stood here before is removed.
-        git's own `worktree add` would take a lock and two more calls for the same three files."""
+    def make(self, start: str, head: str) -> ExitStack:
+        """Check out `start` (commit or tree) with the commit `head` as HEAD, and hold the folder. What stood here before
+        is removed. git's own `worktree add` would take a lock and two more calls for the same three files."""
         self.remove()
         try:
+            held = hold_folder(self.folder)
             self._make_folders()
             self._write_records(head)
         except OSError as error:
@@ -77,6 +80,7 @@ class Place:
         self.git("read-tree", "--reset", "-u", start)
         shutil.copyfile(self.folder / "index", self.git_dir / "index")
         Git(git_dir=self.git_dir, work_tree=self.tree)("read-tree", "--reset", head)
+        return held
 
     def _make_folders(self) -> None:
         for folder in (self.tree, self.folder / "staging", self.scratch, self.git_dir):

@@ -19,7 +19,7 @@ from orchestrator.workspace.sandbox import Sandbox
 from orchestrator.workspace.sandbox.box import Bounds, Box, Mount
 
 PREPARED = "prepared-"
-"""How the folders of prepared worktrees begin; they are no attempt's, so sweep leaves them."""
+"""How the folders of prepared worktrees begin; all share them, so sweep leaves them."""
 
 _MANIFESTS = {
     "package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb",
@@ -79,10 +79,10 @@ class Preparation:
         note = place.folder / _NOTE
         with file_lock(self.home / "prepare.lock"):
             if not note.exists():
-                place.make(start, head)
-                inside = box(place)
-                self._run(commands, inside)
-                note.write_text(json.dumps(_left(place, inside)))
+                with place.make(start, head):
+                    inside = box(place)
+                    self._run(commands, inside)
+                    note.write_text(json.dumps(_left(place, inside)))
         return Prepared(place.tree, tuple(json.loads(note.read_text())))
 
     def _key(self, start: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from orchestrator.domain import ports
 from orchestrator.domain.errors import PathRefusedError, UserError
 from orchestrator.domain.ports import Merge
 from orchestrator.settings import Settings
+from orchestrator.workspace.lock import remove_if_free
 from orchestrator.workspace.paths import parts_of
 from orchestrator.workspace.place import Place, safe_name
 from orchestrator.workspace.prepare import PREPARED, Preparation, Prepared
@@ -49,12 +50,12 @@ class ShadowWorkspaces(ports.Workspaces):
         WorkspaceError when it cannot be made or a prepare command fails."""
         place = Place(self.shadow.home, safe_name(attempt_id))
         prepared = Preparation(self.shadow.home, self.sandbox, self.settings).of(start, head, self._box)
-        place.make(start, head)
+        held = place.make(start, head)
         box = self._box(place, prepared)
         objects = self.shadow.objects()
         anchor = f"refs/orchestrate/attempts/{place.name}"
         snapshots = Snapshots(place.git, place.files, objects, anchor, self.shadow.tree_of(start))
-        return Worktree(place, snapshots, objects, self.sandbox, box, self.settings)
+        return Worktree(place, snapshots, objects, self.sandbox, box, self.settings, held)
 
     def merge(self, *, head: str, base: str, tree: str, message: str, trailers: Mapping[str, str]) -> Merge:
         """One anchored commit on `head` with what changed from `base` to `tree`, or the conflicts."""
@@ -72,18 +73,12 @@ class ShadowWorkspaces(ports.Workspaces):
         """Make the branch equal to the commit, in the Shadow and in the user's repository. Raises UserError."""
         self.shadow.deliver(branch, commit)
 
-    def discard(self, name: str) -> None:
-        """Remove the worktree that was opened under this name, if it is still there."""
-        Place(self.shadow.home, safe_name(name)).remove()
-
-    def sweep(self, live_attempts: Sequence[str]) -> None:
-        """Remove worktrees of attempts that are not live."""
-        live = {safe_name(attempt) for attempt in live_attempts}
-        folders = (self.shadow.home / "worktrees", self.shadow.git_dir / "worktrees")
-        names = {entry.name for folder in folders if folder.is_dir() for entry in folder.iterdir()}
-        for name in sorted(names - live):
-            if not name.startswith(PREPARED):
-                Place(self.shadow.home, name).remove()
+    def sweep(self) -> None:
+        """Remove the worktrees that no living process has open."""
+        folder = self.shadow.home / "worktrees"
+        for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
+            if not entry.name.startswith(PREPARED):
+                remove_if_free(entry, Place(self.shadow.home, entry.name).remove)
 
     def _box(self, place: Place, prepared: Prepared | None = None) -> Box:
         repository = self.shadow.repository

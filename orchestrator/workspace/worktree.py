@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pygit2
@@ -28,6 +29,7 @@ class Worktree(ports.Workspace):
     sandbox: Sandbox
     box: Box
     settings: Settings
+    held: ExitStack
 
     @property
     def shown_root(self) -> str:
@@ -80,8 +82,9 @@ class Worktree(ports.Workspace):
         return trees.diff(self.place.git, before, after)
 
     def close(self) -> None:
-        """Remove the worktree; its snapshots stay."""
+        """Remove the worktree; its snapshots stay. Closing twice is fine."""
         self.place.remove()
+        self.held.close()
 
     def _parts(self, path: str) -> tuple[str, ...]:
         return parts_of(path, self.shown_root)

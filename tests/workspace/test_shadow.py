@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -159,17 +160,38 @@ def test_delivery_survives_a_lost_shadow(workspaces: ShadowWorkspaces, repositor
 
 
 def test_sweep_keeps_the_living(workspaces: ShadowWorkspaces) -> None:
-    """Worktrees of attempts that are not live go, snapshots stay; sweeping twice is fine."""
+    """Worktrees that no living process has open go, snapshots stay; sweeping twice is fine."""
     head = workspaces.resolve("HEAD")
     live, dead = workspaces.open("live", head, head=head), workspaces.open("dead", head, head=head)
     dead.write("x", b"1")
     tree = dead.snapshot(["x"])
+    dead.held.close()  # what the kernel does for a process that dies
     for _ in range(2):
-        workspaces.sweep(["live", "unknown"])
+        workspaces.sweep()
     assert live.place.tree.exists()
     assert not dead.place.folder.exists()
+    assert not dead.place.git_dir.exists()
     assert workspaces.shadow.git("cat-file", "-t", tree).text == "tree"
     dead.close()
+
+
+def test_sweeping_never_takes_a_workspace_that_is_being_opened(workspaces: ShadowWorkspaces) -> None:
+    """A sweep at any moment of another thread's opening leaves that workspace whole."""
+    head = workspaces.resolve("HEAD")
+    over = threading.Event()
+
+    def sweep() -> None:
+        while not over.is_set():
+            workspaces.sweep()
+
+    with ThreadPoolExecutor(1) as pool:
+        sweeping = pool.submit(sweep)
+        opened = [workspaces.open(f"a{number}", head, head=head) for number in range(20)]
+        over.set()
+        sweeping.result()
+    assert all(workspace.snapshot() == workspaces.tree_of(head) for workspace in opened)
+    for workspace in opened:
+        workspace.close()
 
 
 def test_close_removes_what_a_worker_locked(workspaces: ShadowWorkspaces) -> None:

@@ -130,7 +130,7 @@ def test_prepare_runs_once_per_hash_of_manifests(repository: Path, level: str) -
     workspaces, workspace = opened(repository, "c", **prepare)
     assert workspace.run("cat prepared/stamp").output not in ("", *stamps)
     assert workspace.snapshot() == workspaces.tree_of(discovered(repository).head)
-    workspaces.sweep([])
+    workspaces.sweep()
     again = opened(repository, "d", **prepare)[1].run("cat prepared/stamp")
     assert again.exit_code == 0, again.output
 
