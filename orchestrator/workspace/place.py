@@ -68,8 +68,8 @@ class Place:
         return Tree(self.tree, self.folder / "staging")
 
     def make(self, start: str, head: str) -> ExitStack:
-        """Check out `start` (commit or tree) with the commit `head` as HEAD, and hold the folder. What stood here before
-        is removed. git's own `worktree add` would take a lock and two more calls for the same three files."""
+        """Check out `start` (commit or tree) with the commit `head` as HEAD, and hold the folder. What stood here
+        before is removed. git's own `worktree add` would take a lock and two more calls for the same three files."""
         self.remove()
         try:
             held = hold_folder(self.folder)

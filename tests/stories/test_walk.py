@@ -79,6 +79,25 @@ def test_a_rejected_attempts_findings_are_in_the_next_assignment(story: Story, m
     assert "AssertionError" in told
 
 
+def test_what_git_ignores_makes_no_check_pass(story: Story, model: Serve) -> None:
+    """Checks see a fresh checkout of the snapshot, so a file that is not delivered cannot help them (R2.9)."""
+    (story.repository / ".gitignore").write_text("*.local\n")
+    git(story.repository, "add", "-A")
+    git(story.repository, "commit", "-qm", "Ignore local files")
+    helps = call("run_command", command="touch ready.local && test -f ready.local")
+    model(script(worker("subtract", WRITE, helps, finish("It passes here.")), review()))
+    story.plan(plan_of(task("subtract", more="    max_attempts: 1\n"), verification="test -f ready.local"))
+
+    done = story.run("execute", "--json")
+
+    assert done.returncode == 1, done.stderr
+    rows = story.ask(
+        "MATCH (u:ToolCall {tool: 'run_command'})<-[:CALLED]-()<-[:TOOK]-(a:Attempt)-[:CHECKED_BY]->(c) "
+        "RETURN u.status AS inside, a.stopReason AS reason, c.exitCode AS exit"
+    )
+    assert rows == [{"inside": "ok", "reason": "gate_failed", "exit": 1}]
+
+
 def test_work_outside_the_allowed_paths_is_refused_and_shell_writes_are_found(story: Story, model: Serve) -> None:
     """A file tool may not write elsewhere, and what a command writes elsewhere rejects the attempt (R4.10)."""
     model(
