@@ -163,6 +163,7 @@ class Orphan:
     attempt_id: str
     owner: str
     fence: int
+    started_at: datetime
     last_event_at: datetime
 
 

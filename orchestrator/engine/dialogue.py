@@ -13,6 +13,7 @@ from orchestrator.engine.journal import Journal
 from orchestrator.engine.parts import Parts
 from orchestrator.engine.purse import Purse
 from orchestrator.engine.totals import Totals
+from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.panel import Panel
 
 
@@ -33,14 +34,16 @@ def converse(
     purse: Purse,
     subject: Subject,
     budget: int,
+    limits: GuardLimits | None = None,
     recorded: bool = True,
 ) -> tuple[Ending, Totals, float]:
-    """Drive a QC or PM session to its submit tool under its own Panel: how it ended, what it used, milliseconds."""
+    """Drive a QC or PM session to its submit tool under its own Panel (of the settings' limits, or of other ones): how
+    it ended, what it used, milliseconds."""
     started = parts.clock.monotonic()
     journal = Journal(
         parts.writer if recorded else Unrecorded(),
         owner,
-        Panel.begin(parts.settings.guards, budget, (), role=role),
+        Panel.begin(limits or parts.settings.guards, budget, (), role=role),
     )
     conversation = Conversation(
         session=session,

@@ -14,6 +14,9 @@ from orchestrator.engine.dialogue import converse
 from orchestrator.engine.parts import Parts
 from orchestrator.engine.purse import Purse
 
+_ONE_REPLY = {"no_action_turns": 1, "malformed_replies": 1}
+"""The PM is asked once: an answer that is none refuses."""
+
 
 def pm_decides(parts: Parts, attempt_id: str, workspace: Workspace, purse: Purse, subject: Subject) -> Arbiter:
     """An Arbiter that asks the PM; a PM that cannot be asked or answers badly refuses."""
@@ -46,6 +49,7 @@ def pm_decides(parts: Parts, attempt_id: str, workspace: Workspace, purse: Purse
             purse=purse,
             subject=subject,
             budget=1,
+            limits=parts.settings.guards.model_copy(update=_ONE_REPLY),
         )
         parts.writer.store_round(
             replace(

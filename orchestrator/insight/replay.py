@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from orchestrator.domain.errors import UserError
-from orchestrator.domain.events import Event, GuardFired, ReplyReceived, ToolFinished
+from orchestrator.domain.events import Event, GuardFired, ReplyReceived, ToolFinished, ToolRequested
 from orchestrator.domain.ledger import NAME as LEDGER
 from orchestrator.domain.plan_defects import nearest
 from orchestrator.domain.verdict import Allow, Refuse, Stop, Verdict, Warn
@@ -48,10 +48,12 @@ class Fired:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What would have fired. `calls` were executed in truth; after `stop` the rest of them would have been saved."""
+    """What would have fired. `calls` were executed in truth; after `stop` the rest of them would have been saved.
+    `inherited` calls of the attempts that it continues come before them."""
 
     fired: tuple[Fired, ...]
     calls: int
+    inherited: int = 0
 
     @property
     def stop(self) -> Fired | None:
@@ -61,7 +63,9 @@ class Replay:
     @property
     def calls_saved(self) -> int:
         """Executed calls that the Stop would have spared."""
-        return max(self.calls - self.stop.at_tool_call, 0) if self.stop else 0
+        if self.stop is None:
+            return 0
+        return max(self.calls - max(self.stop.at_tool_call - self.inherited, 0), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +141,16 @@ def replay_attempt(
         fired.extend(_fired(v, panel.calls_executed) for v in spoken if own or isinstance(v, Stop))
         if panel.stopped is not None:
             break
-    calls = sum(isinstance(event, ToolFinished) and executed(event) for event in told)
-    return Replay(tuple(fired), calls)
+    return Replay(tuple(fired), _calls(events), _calls(inherited))
+
+
+def _calls(events: Sequence[Event]) -> int:
+    """How many calls were executed, or may have been: of those that were cut off nobody knows."""
+    finished = [event for event in events if isinstance(event, ToolFinished)]
+    ended = {event.seq for event in finished}
+    started = (event for event in events if isinstance(event, ToolRequested) and event.seq not in ended)
+    cut_off = [e for e in started if not e.call.control and e.call.defect is None and e.duplicate_of is None]
+    return sum(map(executed, finished)) + len(cut_off)
 
 
 def disagreements(
@@ -182,13 +194,14 @@ def replay_traces(traces: Iterable[Trace], limits: ReplayLimits, *, repeat_last:
 
 def shape(id_: str, replay: Replay) -> dict[str, Any]:
     """One replay as `calibrate --replay --json` prints it; `id_` is the trace's or the attempt's."""
-    warnings = [_entry(fired) for fired in replay.fired if fired.verdict == "warn"]
-    stop = _entry(replay.stop) if replay.stop else None
+    warnings = [_entry(fired, replay) for fired in replay.fired if fired.verdict == "warn"]
+    stop = _entry(replay.stop, replay) if replay.stop else None
     return {"id": id_, "calls": replay.calls, "stop": stop, "warnings": warnings}
 
 
-def _entry(fired: Fired) -> dict[str, Any]:
-    return {"guard": fired.guard, "reason": fired.code, "atToolCall": fired.at_tool_call}
+def _entry(fired: Fired, replay: Replay) -> dict[str, Any]:
+    own = max(fired.at_tool_call - replay.inherited, 0)
+    return {"guard": fired.guard, "reason": fired.code, "atToolCall": own}
 
 
 def _fired(verdict: Warn | Refuse | Stop, at_tool_call: int) -> Fired:

@@ -86,6 +86,7 @@ class Claims(Part):
                 attempt_id=row["attemptId"],
                 owner=row["owner"],
                 fence=row["fence"],
+                started_at=instant(row["startedAt"]),
                 last_event_at=instant(row["lastEventAt"]),
             )
             for row in rows
@@ -102,9 +103,17 @@ class Claims(Part):
             task = tx.run("task_lock", taskId=orphan.task_id, by=orphan.attempt_id)[0]
             check_transition("Task", task["status"], "pending")
             higher = orphan.fence + 1
-            tx.run("attempt_interrupt", attemptId=orphan.attempt_id, fence=higher, at=iso(at))
-            tx.run("task_reopen", taskId=orphan.task_id, fence=higher)
             tx.run("calls_interrupt", attemptId=orphan.attempt_id)
+            lived = orphan.last_event_at - orphan.started_at
+            tx.run(
+                "attempt_interrupt",
+                attemptId=orphan.attempt_id,
+                fence=higher,
+                at=iso(at),
+                detail=f"The process that worked on it is gone; it was last heard of at {iso(orphan.last_event_at)}.",
+                durationMs=lived.total_seconds() * 1000,
+            )
+            tx.run("task_reopen", taskId=orphan.task_id, fence=higher)
             return True
 
         return self._connection.write(work)

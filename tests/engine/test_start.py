@@ -62,7 +62,7 @@ class Stage:
     def die(self, claim: Claim) -> None:
         """The process of an attempt is killed, and the next one sees it."""
         at = self.app.clock.now()
-        orphan = Orphan(claim.task.id, claim.task.key, claim.attempt_id, "me", claim.fence, at)
+        orphan = Orphan(claim.task.id, claim.task.key, claim.attempt_id, "me", claim.fence, claim.at, at)
         assert self.app.graph.close_interrupted(orphan, at)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.errors import UserError
-from orchestrator.domain.events import Event, GuardFired
+from orchestrator.domain.events import Event, GuardFired, ToolFinished
 from orchestrator.domain.verdict import Allow, Refuse, Stop, Warn
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.panel import Panel
@@ -22,6 +22,7 @@ from orchestrator.insight.replay import (
     replay_attempt,
     replay_trace,
     replay_traces,
+    shape,
 )
 from orchestrator.insight.traces import Trace, TraceCall, read_traces
 from tests.guards.scripts import Result, call, choke
@@ -222,3 +223,21 @@ def test_other_limits_say_what_would_have_been_saved() -> None:
     assert earlier.stop is not None
     assert (earlier.stop.code, earlier.stop.at_tool_call) == ("same_error", 27)
     assert earlier.calls_saved == 2
+
+
+def test_a_resumed_attempts_inherited_calls_are_not_counted_as_its_own() -> None:
+    """R4.18: what it continues counts towards its budget; its own calls and the saved ones are of it alone, the one that
+    nobody knows the end of among them."""
+    before, after = choke(30), choke(30)
+    before.run([[call("read_file", n)] for n in range(20)])
+    after.run([[call("read_file", n)] for n in range(20, 28)])
+    started = next(e for e in before.events if isinstance(e, ToolFinished))
+    inherited = [event for event in before.events if event is not started]  # one was cut off before its result
+    replayed = replay_attempt(after.events, GuardLimits(), 24, ("**",), inherited)
+    assert (replayed.calls, replayed.inherited) == (8, 20)
+    assert shape("a", replayed)["stop"] == {
+        "guard": "budget",
+        "reason": "budget_exhausted",
+        "atToolCall": 5,
+    }  # one finishing turn
+    assert replayed.calls_saved == 3

@@ -154,6 +154,12 @@ def test_an_orphan_is_closed_as_interrupted_and_its_successor_follows_it(any_gra
     assert (successor.number, successor.fence) == (2, orphan.fence + 2)
     first, second = any_graph.history(claim.task.id)
     assert (first.status, first.stop_reason, first.finished_at) == ("interrupted", "interrupted", LATE)
+    assert "is gone" in (first.stop_detail or "")
+    used = any_graph.query(
+        "MATCH (a:Attempt {id: $id}) RETURN a.turnCount, a.toolCallCount, a.durationMs, a.promptTokens > 0",
+        {"id": claim.attempt_id},
+    )
+    assert list(used.rows) == [[1, 1, 7000.0, True]]
     assert (second.status, second.follows) == ("running", first.id)
 
 

@@ -64,9 +64,12 @@ WORKERS: dict[str, Conversation] = {
                           write("asks-budget.txt", "x\n"), finish()),
     "asks-scope": worker("asks-scope", call("request_scope", paths=["docs/**"], justification="docs belong to it"),
                          write("docs/new.md", "x\n"), write("asks-scope.txt", "x\n"), finish()),
+    "asks-in-vain": worker("asks-in-vain", call("request_budget", additional=5, justification="many files"),
+                           write("asks-in-vain.txt", "x\n"), finish()),
 }  # fmt: skip
 DECIDER = {"when": {"role": "decider"}, "replies": [
     call("submit_decision", granted=True, amount=500, paths=["docs/**"], reason="Justified.")]}  # fmt: skip
+MUSES = {"when": {"role": "decider", "task": "asks-in-vain"}, "replies": [{"text": "Hm, let me think."}]}
 BUDGETS = {"silent": 150}
 
 
@@ -74,7 +77,7 @@ BUDGETS = {"silent": 150}
 def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     """The story after one run over all the workers above; an attempt that a bound stops is not followed by another."""
     folder = tmp_path_factory.mktemp("guards") / "repository"
-    conversations = [*WORKERS.values(), DECIDER, review()]
+    conversations = [*WORKERS.values(), MUSES, DECIDER, review()]
     with Story(make_repository(folder)).closing() as story, serve(script(*conversations)) as served:
         story.use_model(served.base_url)
         story.environ["ORCHESTRATE_RUN_STOPS"] = "1"
@@ -88,7 +91,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
 def _task(key: str) -> str:
     budget = f"    tool_call_budget: {BUDGETS.get(key, 20)}\n"
     writes = [f"{key}.txt"] if key in ("alternates", "polls", "unknown-tool", "scope-tool", "scope-shell", "floods",
-                                       "asks-budget", "asks-scope") else []  # fmt: skip
+                                       "asks-budget", "asks-scope", "asks-in-vain") else []  # fmt: skip
     allowed = "" if writes else "    allowed_paths: ['forks-files*']\n"
     return task(key, writes=writes, more=budget + "    max_attempts: 1\n" + allowed)
 
@@ -154,7 +157,9 @@ def test_a_stop_is_in_the_graph_with_what_was_seen_and_its_limit(ended: Story, k
     assert (rows[0]["status"], rows[0]["reason"]) == ("failed", "stops_exhausted")
 
 
-@pytest.mark.parametrize("key", ["polls", "unknown-tool", "scope-tool", "floods", "asks-budget", "asks-scope"])
+@pytest.mark.parametrize(
+    "key", ["polls", "unknown-tool", "scope-tool", "floods", "asks-budget", "asks-scope", "asks-in-vain"]
+)
 def test_a_worker_that_recovers_is_not_stopped(ended: Story, key: str) -> None:
     """Polling with changing results, one unknown tool, one refusal or a flood of reads end in acceptance."""
     assert attempt(ended, key)["status"] == "accepted"
@@ -203,6 +208,16 @@ def test_a_budget_request_is_decided_by_the_pm_once_and_at_most_by_half(ended: S
         "RETURN b.kind AS kind, b.granted AS granted, b.grantedCalls AS calls ORDER BY b.seq"
     )
     assert [tuple(row.values()) for row in rows] == [("calls", True, 10), ("calls", False, 0)]
+
+
+def test_the_pm_is_asked_about_a_request_once(ended: Story) -> None:
+    """A PM that answers with text has refused: a request is decided in one call (R3.4)."""
+    rows = ended.ask(
+        "MATCH (:Task {key: 'asks-in-vain'})-[:HAS_ATTEMPT]->(a)-[:REQUESTED]->(b) "
+        "MATCH (r:PlanningRound)-[:TOOK]->(t) WHERE r.id STARTS WITH a.id + ':' "
+        "RETURN b.granted AS granted, count(t) AS turns"
+    )
+    assert rows == [{"granted": False, "turns": 1}]
 
 
 def test_every_recorded_attempt_replays_to_the_same_verdicts(ended: Story) -> None:

@@ -1,4 +1,19 @@
-// Purpose: close a locked attempt whose owner is gone.
-// Parameters: $attemptId, $fence (the new one), $at (ISO).
+// Purpose: close a locked attempt whose owner is gone, with what its turns and calls came to; a turn without a reply
+// counts with what it reserved, a call without a result as executed.
+// Parameters: $attemptId, $fence (the new one), $at (ISO), $detail, $durationMs.
 MATCH (a:Attempt {id: $attemptId})
-SET a.status = 'interrupted', a.stopReason = 'interrupted', a.fence = $fence, a.finishedAt = datetime($at)
+OPTIONAL MATCH (a)-[:TOOK]->(t:Turn)
+WITH a, t, t.status = 'requested' AS open
+WITH a, count(t) AS turns,
+     sum(CASE WHEN open THEN t.reservedTokens ELSE t.promptTokens END) AS promptTokens,
+     sum(coalesce(t.cachedTokens, 0)) AS cachedTokens,
+     sum(CASE WHEN open THEN 0 ELSE t.completionTokens END) AS completionTokens,
+     sum(coalesce(CASE WHEN open THEN t.reservedUsd ELSE t.costUsd END, 0.0)) AS usd,
+     sum(CASE WHEN t IS NOT NULL AND (CASE WHEN open THEN t.reservedUsd ELSE t.costUsd END) IS NULL THEN 1 ELSE 0 END) AS unknown
+OPTIONAL MATCH (a)-[:TOOK]->(:Turn)-[:CALLED]->(c:ToolCall)
+WHERE c.status IN ['ok', 'error', 'interrupted'] AND c.control = false AND coalesce(c.errorKind, '') <> 'malformed'
+WITH a, turns, promptTokens, cachedTokens, completionTokens, usd, unknown, count(c) AS calls
+SET a.status = 'interrupted', a.stopReason = 'interrupted', a.stopDetail = $detail, a.fence = $fence,
+    a.finishedAt = datetime($at), a.durationMs = $durationMs, a.turnCount = turns, a.toolCallCount = calls,
+    a.promptTokens = promptTokens, a.cachedTokens = cachedTokens, a.completionTokens = completionTokens,
+    a.costUsd = CASE WHEN unknown = 0 THEN usd ELSE null END
