@@ -226,7 +226,7 @@ def test_other_limits_say_what_would_have_been_saved() -> None:
 
 
 def test_a_resumed_attempts_inherited_calls_are_not_counted_as_its_own() -> None:
-    """R4.18: what it continues counts towards its budget, a call that was cut off too; calls and saved ones are its own."""
+    """R4.18: what it continues counts towards its budget, a call that was cut off too; its own are printed."""
     before, after = choke(30), choke(30)
     before.run([[call("read_file", n)] for n in range(20)])
     after.run([[call("read_file", n)] for n in range(20, 28)])
