@@ -137,7 +137,6 @@ class ClaimRequest:
     owner: str
     at: datetime
     lease_until: datetime
-    limits_json: str
     keys: tuple[str, ...] | None = None
 
 

@@ -7,6 +7,7 @@ that a resumed run need not wait.
 from __future__ import annotations
 
 import fcntl
+import logging
 import threading
 from collections.abc import Iterable
 from datetime import timedelta
@@ -16,6 +17,8 @@ from typing import IO
 
 from orchestrator.domain.errors import GraphError, WorkspaceError
 from orchestrator.domain.ports import Clock, GraphWriter
+
+_log = logging.getLogger(__name__)
 
 
 class Life:
@@ -66,6 +69,8 @@ class Life:
                 self._writer.renew_leases(self.owner, self._clock.now() + self.lease)
             except GraphError:
                 continue  # the graph is away: the next write of an attempt says so, with all its patience
+            except Exception:  # the leases would expire unseen; fences make it safe to go on
+                _log.exception("A lease could not be renewed.")
 
 
 def dead_owners(owners: Iterable[str], folder: Path) -> tuple[str, ...]:

@@ -119,7 +119,6 @@ class Scheduler:
                     owner=life.owner,
                     at=now,
                     lease_until=now + life.lease,
-                    limits_json="{}",
                     keys=self._keys,
                 )
             )

@@ -151,7 +151,6 @@ class Claims(Part):
             "startedAt": iso(request.at),
             "model": claim.task.model or "",
             "toolCallBudget": claim.task.tool_call_budget,
-            "limitsJson": request.limits_json,
             "workerOutput": "",
             "claimToken": token,
         }

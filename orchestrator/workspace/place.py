@@ -71,16 +71,17 @@ class Place:
         """Check out `start` (commit or tree) with the commit `head` as HEAD, and hold the folder. What stood here
         before is removed. git's own `worktree add` would take a lock and two more calls for the same three files."""
         self.remove()
-        try:
-            held = hold_folder(self.folder)
-            self._make_folders()
-            self._write_records(head)
-        except OSError as error:
-            raise WorkspaceError(f"The workspace {self.folder} cannot be made: {error.strerror}.") from error
-        self.git("read-tree", "--reset", "-u", start)
-        shutil.copyfile(self.folder / "index", self.git_dir / "index")
-        Git(git_dir=self.git_dir, work_tree=self.tree)("read-tree", "--reset", head)
-        return held
+        with ExitStack() as held:
+            try:
+                held.enter_context(hold_folder(self.folder))
+                self._make_folders()
+                self._write_records(head)
+            except OSError as error:
+                raise WorkspaceError(f"The workspace {self.folder} cannot be made: {error.strerror}.") from error
+            self.git("read-tree", "--reset", "-u", start)
+            shutil.copyfile(self.folder / "index", self.git_dir / "index")
+            Git(git_dir=self.git_dir, work_tree=self.tree)("read-tree", "--reset", head)
+            return held.pop_all()
 
     def _make_folders(self) -> None:
         for folder in (self.tree, self.folder / "staging", self.scratch, self.git_dir):
@@ -95,12 +96,13 @@ class Place:
 
     def remove(self) -> None:
         """Remove the worktree; what is not there is fine."""
-        remove_folder(self.folder)
         remove_folder(self.git_dir)
+        remove_folder(self.folder)  # last: as long as it stands, sweep finds what a dead process left of both
 
 
 def safe_name(attempt_id: str) -> str:
-    """The id as a folder and ref name; ids are plain already, anything else gets a digest instead."""
-    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", attempt_id):
-        return attempt_id
+    """The id as a folder and ref name: `p1:add:2` is p1_add_2 (no key holds `_`); one that git refuses is a digest."""
+    name = attempt_id.replace(":", "_")
+    if re.fullmatch(r"[A-Za-z0-9](\.?[A-Za-z0-9_-])*", name) and len(name) <= 100 and not name.endswith(".lock"):
+        return name
     return "x" + hashlib.sha256(attempt_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -50,12 +50,12 @@ class ShadowWorkspaces(ports.Workspaces):
         WorkspaceError when it cannot be made or a prepare command fails."""
         place = Place(self.shadow.home, safe_name(attempt_id))
         prepared = Preparation(self.shadow.home, self.sandbox, self.settings).of(start, head, self._box)
-        held = place.make(start, head)
-        box = self._box(place, prepared)
-        objects = self.shadow.objects()
-        anchor = f"refs/orchestrate/attempts/{place.name}"
-        snapshots = Snapshots(place.git, place.files, objects, anchor, self.shadow.tree_of(start))
-        return Worktree(place, snapshots, objects, self.sandbox, box, self.settings, held)
+        with place.make(start, head) as held:
+            box = self._box(place, prepared)
+            objects = self.shadow.objects()
+            anchor = f"refs/orchestrate/attempts/{place.name}"
+            snapshots = Snapshots(place.git, place.files, objects, anchor, self.shadow.tree_of(start))
+            return Worktree(place, snapshots, objects, self.sandbox, box, self.settings, held.pop_all())
 
     def merge(self, *, head: str, base: str, tree: str, message: str, trailers: Mapping[str, str]) -> Merge:
         """One anchored commit on `head` with what changed from `base` to `tree`, or the conflicts."""

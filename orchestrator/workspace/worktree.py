@@ -83,8 +83,8 @@ class Worktree(ports.Workspace):
 
     def close(self) -> None:
         """Remove the worktree; its snapshots stay. Closing twice is fine."""
-        self.place.remove()
-        self.held.close()
+        with self.held:
+            self.place.remove()
 
     def _parts(self, path: str) -> tuple[str, ...]:
         return parts_of(path, self.shown_root)

@@ -40,7 +40,7 @@ class Stage:
     def claim(self) -> Claim:
         """The next attempt."""
         now = self.app.clock.now()
-        claim = self.app.graph.claim(ClaimRequest(self.run_id, self.plan_id, "me", now, now, "{}", None))
+        claim = self.app.graph.claim(ClaimRequest(self.run_id, self.plan_id, "me", now, now, None))
         assert claim is not None
         return claim
 

@@ -129,7 +129,7 @@ def opened(graph: Graph, size: int, needs: Needs = lambda _: ()) -> tuple[Plan, 
 
 def request(run: Run, owner: str = "me", keys: tuple[str, ...] | None = None, at: datetime = T0) -> ClaimRequest:
     """A claim request with a lease of a minute."""
-    return ClaimRequest(run.id, run.plan_id, owner, at, at + timedelta(seconds=60), '{"budget":20}', keys)
+    return ClaimRequest(run.id, run.plan_id, owner, at, at + timedelta(seconds=60), keys)
 
 
 def claimed(graph: Graph, run: Run, owner: str = "me", keys: tuple[str, ...] | None = None) -> Claim:

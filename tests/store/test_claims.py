@@ -48,11 +48,11 @@ def test_tasks_are_claimed_in_plan_order_when_their_dependencies_are_completed(a
 
 
 def test_a_claim_has_its_lease_fence_and_attempt_node_at_once(any_graph: Graph) -> None:
-    """The attempt's node exists before its first turn, with the limits in force (R3.1)."""
+    """The attempt's node exists before its first turn (R3.1)."""
     plan, run = opened(any_graph, 1)
     claim = claimed(any_graph, run, owner="worker-7")
     summary = any_graph.attempt(claim.attempt_id)
-    assert (summary.status, summary.number, summary.limits_json) == ("running", 1, '{"budget":20}')
+    assert (summary.status, summary.number) == ("running", 1)
     assert (summary.started_at, summary.run_id, summary.task_key) == (T0, run.id, "t0")
     state = any_graph.tasks(plan.id)[0]
     assert (state.status, state.lease_owner, state.attempt_number) == ("running", "worker-7", 1)
@@ -197,7 +197,7 @@ def test_an_attempt_is_described_after_the_claim(any_graph: Graph) -> None:
     any_graph.conclude(second, unfinished())
     third = claimed(any_graph, run)
     assert any_graph.attempt(third.attempt_id).follows == second.attempt_id
-    described = {"model": "m9", "tree_before": "tb", "tool_call_budget": 33, "stage": 2, "limits_json": "{}"}
+    described = {"model": "m9", "tree_before": "tb", "tool_call_budget": 33, "stage": 2, "limits_json": '{"budget":33}'}
     any_graph.describe_attempt(third, {**described, "follows": first.attempt_id})
     summary = any_graph.attempt(third.attempt_id)
     assert {name: getattr(summary, name) for name in described} == described

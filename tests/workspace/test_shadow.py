@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -11,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.errors import UserError
+from orchestrator.domain.errors import UserError, WorkspaceError
 from orchestrator.settings import Settings
+from orchestrator.workspace.place import safe_name
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
 from tests.workspace.repositories import commit, discovered, fingerprint, git, make_repository
 
@@ -157,6 +159,32 @@ def test_delivery_survives_a_lost_shadow(workspaces: ShadowWorkspaces, repositor
     second = merged(again, first, {"two.txt": b"2"})
     again.deliver("orchestrate/r1", second)
     assert git(repository, "rev-parse", "orchestrate/r1") == second
+
+
+@pytest.mark.parametrize(
+    ("attempt", "name"), [("p1:add:2", "p1_add_2"), ("p1:v1.2-x:10:pass1", "p1_v1.2-x_10_pass1"), ("w", "w")]
+)
+def test_a_workspaces_folder_and_ref_are_named_like_its_attempt(attempt: str, name: str) -> None:
+    """Who debugs finds refs/orchestrate/attempts/<plan>_<key>_<number>."""
+    assert safe_name(attempt) == name
+
+
+@pytest.mark.parametrize(
+    "attempt", ["../x", "a..b", "a.lock", ".a", "a.", "", "a b", "é", "x" * 101, "a\n", "-a", "a/b"]
+)
+def test_an_id_that_is_no_name_becomes_a_digest(attempt: str) -> None:
+    """Neither a folder elsewhere nor a ref that git refuses can come of an id."""
+    assert re.fullmatch("x[0-9a-f]{32}", safe_name(attempt))
+
+
+def test_a_workspace_that_cannot_be_made_is_not_held(workspaces: ShadowWorkspaces) -> None:
+    """After a failure the folder is free, so that the next sweep removes it."""
+    head = workspaces.resolve("HEAD")
+    with pytest.raises(WorkspaceError):
+        workspaces.open("broken", "0" * 40, head=head)
+    assert list((workspaces.shadow.home / "worktrees").iterdir()) != []
+    workspaces.sweep()
+    assert list((workspaces.shadow.home / "worktrees").iterdir()) == []
 
 
 def test_sweep_keeps_the_living(workspaces: ShadowWorkspaces) -> None:
