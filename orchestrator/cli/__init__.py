@@ -6,6 +6,7 @@ and the errors.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -98,13 +99,22 @@ def run(arguments: list[str]) -> int:
         return _reader_left()
     except SystemExit as leaving:  # click leaves by itself after completion, and when a reader of stdout has left
         return int(leaving.code or 0) if "_ORCHESTRATE_COMPLETE" in os.environ else BROKEN_PIPE
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            return _defect(error, arguments)
+        say(f"Error: No space left on the disk: {error.filename or error}. Free some and repeat the command.")
+        return 1
     except Exception as error:  # the last resort: a defect of ours must not end as a traceback on the screen
-        from orchestrator.cli.logs import record_crash
-
-        log = record_crash(error, arguments)
-        say(f"Error: a defect of orchestrate: {type(error).__name__}: {error}. The details are in {log}.")
-        return OrchestrateError.exit_code
+        return _defect(error, arguments)
     return code if isinstance(code, int) else 0
+
+
+def _defect(error: Exception, arguments: list[str]) -> int:
+    from orchestrator.cli.logs import record_crash
+
+    log = record_crash(error, arguments)
+    say(f"Error: a defect of orchestrate: {type(error).__name__}: {error}. The details are in {log}.")
+    return OrchestrateError.exit_code
 
 
 def _reader_left() -> int:

@@ -68,6 +68,15 @@ class WorkspaceError(OrchestrateError):
     """git or the file system failed under us: disk full, a corrupt repository, a read-only home."""
 
 
+class DiskFullError(WorkspaceError):
+    """No space left under ORCHESTRATE_HOME: no task can go on, and none is to blame."""
+
+    exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, next_step="Free some, then go on with `orchestrate execute --resume`.")
+
+
 class SandboxError(UserError):
     """No sandbox of the asked level can be had here."""
 

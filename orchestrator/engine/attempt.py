@@ -14,6 +14,7 @@ from functools import partial
 
 from orchestrator.domain import stops
 from orchestrator.domain.errors import (
+    DiskFullError,
     GraphError,
     ModelError,
     OrchestrateError,
@@ -83,6 +84,8 @@ class Attempt:
             return self._execute()
         except GraphError:
             raise
+        except DiskFullError as error:  # the run's trouble, and no task's fault
+            return self._conclude("interrupted", "interrupted", str(error), halt=error)
         except WorkspaceError as error:
             return self._conclude("failed", "workspace_error", str(error))
         except ModelError as error:

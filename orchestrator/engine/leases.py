@@ -47,7 +47,7 @@ class Life:
         except OSError as error:
             raise WorkspaceError(
                 f"Cannot write to {self._folder}: {error.strerror}.",
-                next_step="Set ORCHESTRATE_HOME to a writable folder.",
+                next_step="Make room there, or set ORCHESTRATE_HOME to a writable folder.",
             ) from error
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         self._heartbeat.start()

@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from orchestrator.domain.errors import UserError, WorkspaceError
+from orchestrator.workspace.disk import refused
 
 OLDEST = (2, 38)
 """`git merge-tree --write-tree` came with git 2.38."""
@@ -111,7 +112,7 @@ class Git:
         except subprocess.TimeoutExpired:
             raise _too_slow(arguments, seconds) from None
         except OSError as error:
-            raise WorkspaceError(f"git {arguments[0]} could not be started: {error.strerror}.") from error
+            raise refused(f"git {arguments[0]} could not be started", error) from error
         return Answer(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace").strip())
 
     def command(self, arguments: Sequence[str]) -> list[str]:
@@ -137,8 +138,7 @@ class Git:
 def failure(arguments: Sequence[str], answer: Answer) -> WorkspaceError:
     """git's failure as an error with git's own message."""
     said = answer.err or os.fsdecode(answer.out).strip() or f"exit code {answer.code}"
-    way_out = "Free some disk space and resume." if "No space left" in said else ""
-    return WorkspaceError(f"git {arguments[0]} failed: {said}", next_step=way_out)
+    return refused(f"git {arguments[0]} failed", said)
 
 
 def _missing() -> UserError:

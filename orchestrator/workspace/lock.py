@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from orchestrator.workspace.disk import disk
+
 
 @contextmanager
 def file_lock(path: Path) -> Iterator[None]:
     """Hold `path` exclusively. flock is per open file, so it keeps threads of one process apart too; the kernel
     releases it when the holder dies."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    with disk(f"{path} cannot be made"):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield

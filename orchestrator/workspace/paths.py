@@ -13,7 +13,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.domain.errors import PathRefusedError, ToolError, WorkspaceError
+from orchestrator.domain.errors import PathRefusedError, ToolError
+from orchestrator.workspace.disk import FULL, refused
 
 LARGEST_READ = 32_000_000
 """Bytes of a file that read() takes."""
@@ -186,8 +187,8 @@ def _explanation(path: str, error: OSError) -> Exception:
         return PathRefusedError(f"{path} is a file or a symlink, not a folder. Name the real path.")
     if error.errno == errno.EISDIR:
         return ToolError(f"{path} is a folder. Name a file.")
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return WorkspaceError(f"No space left to write {path}.", next_step="Free some disk space and resume.")
+    if error.errno in FULL:
+        return refused(f"{path} cannot be written", error)
     return ToolError(f"{path}: {error.strerror}.")
 
 

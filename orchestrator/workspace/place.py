@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.domain.errors import WorkspaceError
+from orchestrator.workspace.disk import disk
 from orchestrator.workspace.folders import remove_folder
 from orchestrator.workspace.git import Git
 from orchestrator.workspace.lock import hold_folder
@@ -72,14 +72,13 @@ class Place:
         before is removed. git's own `worktree add` would take a lock and two more calls for the same three files."""
         self.remove()
         with ExitStack() as held:
-            try:
+            with disk(f"The workspace {self.folder} cannot be made"):
                 held.enter_context(hold_folder(self.folder))
                 self._make_folders()
                 self._write_records(head)
-            except OSError as error:
-                raise WorkspaceError(f"The workspace {self.folder} cannot be made: {error.strerror}.") from error
             self.git("read-tree", "--reset", "-u", start)
-            shutil.copyfile(self.folder / "index", self.git_dir / "index")
+            with disk(f"The workspace {self.folder} cannot be made"):
+                shutil.copyfile(self.folder / "index", self.git_dir / "index")
             Git(git_dir=self.git_dir, work_tree=self.tree)("read-tree", "--reset", head)
             return held.pop_all()
 

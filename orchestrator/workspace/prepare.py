@@ -12,6 +12,7 @@ from pathlib import Path
 
 from orchestrator.domain.errors import WorkspaceError
 from orchestrator.settings import Settings
+from orchestrator.workspace.disk import disk, replace_text
 from orchestrator.workspace.git import Git
 from orchestrator.workspace.lock import file_lock
 from orchestrator.workspace.place import Place
@@ -51,14 +52,12 @@ class Prepared:
 
 
 def _copy(source: Path, target: Path) -> None:
-    try:
+    with disk(f"{target} cannot be copied from what workspace.prepare made"):
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
             shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
         else:
             shutil.copy2(source, target, follow_symlinks=False)
-    except OSError as error:
-        raise WorkspaceError(f"{target} cannot be copied from what workspace.prepare made: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ class Preparation:
                 with place.make(start, head):
                     inside = box(place)
                     self._run(commands, inside)
-                    note.write_text(json.dumps(_left(place, inside)))
+                    replace_text(note, json.dumps(_left(place, inside)))
         return Prepared(place.tree, tuple(json.loads(note.read_text())))
 
     def _key(self, start: str) -> str:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from orchestrator.domain.errors import UserError, WorkspaceError
+from orchestrator.domain.errors import UserError
 from orchestrator.domain.records import Repository
+from orchestrator.workspace.disk import FULL, refused
 from orchestrator.workspace.git import Answer, Git, require_version
 
 OUR_NAME = "orchestrate"
@@ -159,8 +160,8 @@ def ensure_home(home: Path) -> None:
         probe.write_bytes(b"")
         probe.unlink(missing_ok=True)
     except OSError as error:
-        if error.errno == 28:
-            raise WorkspaceError(f"No space left in {home}.", next_step="Free some disk space.") from error
+        if error.errno in FULL:
+            raise refused(f"{home} cannot be written", error) from error
         raise UserError(f"{home} cannot be written: {error.strerror}.", next_step=way_out) from error
 
 

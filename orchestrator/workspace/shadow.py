@@ -16,6 +16,7 @@ import pygit2
 
 from orchestrator.domain.errors import UserError, WorkspaceError
 from orchestrator.domain.ports import Merge
+from orchestrator.workspace.disk import disk, replace_text
 from orchestrator.workspace.git import Git, failure
 from orchestrator.workspace.lock import file_lock
 from orchestrator.workspace.repository import UserRepository
@@ -201,15 +202,16 @@ def _create(shadow: Shadow) -> None:
     for key, value in _CONFIG.items():
         git("config", key, value)
     git("config", "--remove-section", "remote.origin")
-    (new / "info").mkdir(exist_ok=True)
-    (new / "info" / "attributes").write_text(_ATTRIBUTES)
-    new.rename(shadow.git_dir)
+    with disk(f"{shadow.git_dir} cannot be made"):
+        (new / "info").mkdir(exist_ok=True)
+        (new / "info" / "attributes").write_text(_ATTRIBUTES)
+        new.rename(shadow.git_dir)
 
 
 def _refresh(shadow: Shadow) -> None:
     """Bring the ignore rules that are no part of the tree: info/exclude and the user's global excludes file."""
     rules = [_text(shadow.repository.common_dir / "info" / "exclude"), _text(_global_excludes(shadow.repository.git))]
-    _replace(shadow.git_dir / "info" / "exclude", "\n".join(rules))
+    replace_text(shadow.git_dir / "info" / "exclude", "\n".join(rules))
 
 
 def _global_excludes(git: Git) -> Path:
@@ -225,9 +227,3 @@ def _text(path: Path) -> str:
         return path.read_text("utf-8", "surrogateescape")
     except OSError:
         return ""
-
-
-def _replace(path: Path, text: str) -> None:
-    new = path.with_suffix(".new")
-    new.write_text(text, "utf-8", "surrogateescape")
-    new.rename(path)

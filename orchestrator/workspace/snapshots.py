@@ -17,6 +17,7 @@ import pygit2
 from pygit2.enums import FileMode
 
 from orchestrator.domain.errors import ToolError, WorkspaceError
+from orchestrator.workspace.disk import refused
 from orchestrator.workspace.folders import make_accessible
 from orchestrator.workspace.git import Git
 from orchestrator.workspace.paths import LARGEST_READ, Tree, is_git_name
@@ -60,8 +61,7 @@ class Snapshots:
             tree = self._rebuild(root, _nested(changed)) or self._objects.TreeBuilder().write()
             return self._anchor(str(tree))
         except (pygit2.GitError, OSError) as error:
-            way_out = "Free some disk space, or make ORCHESTRATE_HOME writable, and resume."
-            raise WorkspaceError(f"The snapshot cannot be written: {error}.", next_step=way_out) from error
+            raise refused("The snapshot cannot be written", error) from error
 
     def of_all(self) -> str:
         """The whole worktree as it is now. Raises ToolError naming a nested `.git`."""
@@ -79,7 +79,7 @@ class Snapshots:
             said = added.err.splitlines()[0].removeprefix("error: ")
             raise ToolError(f"{printable(said)}. Remove it: only files, folders and symlinks of usual depth are kept.")
         if added.code != 0:
-            raise WorkspaceError(f"The workspace cannot be written as a tree: {added.err}")
+            raise refused("The workspace cannot be written as a tree", added.err)
         self._force(sorted(self._written))
 
     def _force(self, written: Sequence[Parts]) -> None:

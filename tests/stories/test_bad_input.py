@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -297,3 +298,35 @@ def test_a_prompt_that_never_fits_stops_the_task_and_not_the_run(story: Story, m
         ("notes", "accepted", "accepted"),
         ("subtract", "stopped", "context_exhausted"),
     ]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 MB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(("mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", folder), capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("NOT TESTED HERE: a small file system cannot be mounted")
+    yield folder
+    subprocess.run(("umount", "--lazy", folder), check=True)
+
+
+def test_a_full_disk_halts_the_run_and_costs_the_task_nothing(story: Story, model: Serve, small_disk: Path) -> None:
+    """No space left: one message, the task stays pending, and with space again --resume completes it."""
+    story.environ["ORCHESTRATE_HOME"] = str(small_disk / "home")
+    model(script(worker("subtract", WRITE, finish()), review()))
+    story.plan(plan_of(task("subtract", more="    max_attempts: 1\n")))
+    filler = small_disk / "filler"
+    with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(b"x" * 4096)
+
+    full = story.run("execute")
+
+    assert full.returncode in (1, 4), full.stderr
+    assert "No space left" in full.stderr
+    assert "defect" not in full.stderr
+    filler.unlink()
+    story.ok("execute")
+    assert story.ask("MATCH (t:Task) RETURN t.status AS s") == [{"s": "completed"}]

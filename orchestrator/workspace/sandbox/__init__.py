@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from orchestrator.domain.errors import SandboxError, WorkspaceError
+from orchestrator.domain.errors import SandboxError
 from orchestrator.domain.ports import CommandResult
 from orchestrator.settings import Settings
+from orchestrator.workspace.disk import disk
 from orchestrator.workspace.folders import remove_folder
 from orchestrator.workspace.sandbox import bubblewrap, landlock
 from orchestrator.workspace.sandbox.box import Bounds, Box, Launch, Private
@@ -74,12 +75,10 @@ def _result(command: str, ending: Ending, started_at: datetime) -> CommandResult
 @contextmanager
 def _private(scratch: Path) -> Iterator[Private]:
     """A command's own HOME, /tmp and /dev/shm: empty, so that one command cannot plant what a later one reads."""
-    try:
+    with disk(f"{scratch} cannot be written"):
         private = Private(Path(tempfile.mkdtemp(dir=scratch)))
         for folder in (private.home, private.tmp, private.shm, private.var_tmp):
             folder.mkdir()
-    except OSError as error:
-        raise WorkspaceError(f"{scratch} cannot be written: {error.strerror}.") from error
     try:
         yield private
     finally:
