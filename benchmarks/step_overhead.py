@@ -18,7 +18,8 @@ from typing import Any
 import yaml
 
 from benchmarks.bare_loop import bare_loop, model_process
-from orchestrator.domain.plan import PlanFile
+from orchestrator.domain.plan_defects import Examined, examine
+from orchestrator.domain.plan_source import Source
 from orchestrator.domain.progress import CallFinished, Progress, TurnStarted
 from orchestrator.store.embedded import embedded_stop
 from orchestrator.wiring import ExecuteOptions, execute_plan, load_plan, open_app
@@ -78,7 +79,7 @@ def _steps(repository: Path, steps: int) -> float:
     return (marks[2 * steps - 1] - marks[0]) / steps * 1000
 
 
-def plan_file(steps: int) -> PlanFile:
+def plan_file(steps: int) -> Examined:
     """One task that writes so many files."""
     task = {
         "key": "steps",
@@ -89,7 +90,7 @@ def plan_file(steps: int) -> PlanFile:
         "max_changed_files": steps + 5,
         "max_changed_lines": steps + 5,
     }
-    return PlanFile.model_validate({"goal": "Measure a step", "tasks": [task]})
+    return examine(Source({"goal": "Measure a step", "tasks": [task]}))
 
 
 def _size(folder: Path) -> int:

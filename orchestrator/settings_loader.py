@@ -21,7 +21,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from orchestrator.domain.errors import UserError
-from orchestrator.domain.spelling import nearest
+from orchestrator.domain.spelling import counted, nearest
 from orchestrator.settings import Settings
 from orchestrator.settings_file import Keys, SettingsFile, read_settings_file
 from orchestrator.settings_secrets import is_secret_name, redactor, secrets_of, url_holds_password
@@ -196,7 +196,7 @@ def _validated(layers: _Layers) -> Settings:
         found = [_defect(layers, details) for details in error.errors(include_url=False)]
         layers.defects.extend(dict.fromkeys(found))
     if settings is None or layers.defects:
-        count = f"{len(layers.defects)} defect{'s' if len(layers.defects) > 1 else ''}"
+        count = counted(len(layers.defects), "defect")
         lines = "\n".join(f"  {defect}" for defect in layers.defects)
         raise UserError(f"The settings have {count}:\n{lines}\norchestrate's docs/settings.md lists every setting.")
     return settings

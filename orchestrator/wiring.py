@@ -24,7 +24,7 @@ from agents.planner import PlannerRole
 from agents.verifier import VerifierRole
 from agents.worker import WorkerRole
 from orchestrator.domain.errors import UserError
-from orchestrator.domain.plan import PlanFile
+from orchestrator.domain.plan_defects import Examined
 from orchestrator.domain.progress import Listener, Waiting, silent
 from orchestrator.domain.records import Plan
 from orchestrator.engine import planning, running
@@ -185,9 +185,9 @@ def make_plan(app: App, goal: str, *, store: bool = True) -> PlanOutcome:
     return planning.plan_goal(app.parts(), app.repository.record, app.repository.head, goal, store=store)
 
 
-def load_plan(app: App, file: PlanFile, *, store: bool = True) -> PlanOutcome:
-    """Judge and store a plan that was written by hand."""
-    return planning.plan_from_file(app.parts(), app.repository.record, app.repository.head, file, store=store)
+def load_plan(app: App, examined: Examined, *, store: bool = True) -> PlanOutcome:
+    """Judge and store a plan that was written by hand. Raises PlanFileError."""
+    return planning.plan_from_file(app.parts(), app.repository.record, app.repository.head, examined, store=store)
 
 
 def find_plan(app: App, text: str | None) -> Plan:

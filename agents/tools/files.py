@@ -13,6 +13,7 @@ from agents.tools.port import Arguments, Bench, Result
 from agents.tools.text import TextFile, decode
 from agents.transcript import cut
 from orchestrator.domain.errors import PathRefusedError, ToolError
+from orchestrator.domain.spelling import counted
 
 _MOST_SHOWN = 400_000  # characters of one file; beyond, a view_range says which
 _MOST_LISTED = 2_000
@@ -167,8 +168,7 @@ def edit_file(bench: Bench, arguments: EditFile) -> Result:
 
 
 def _count(text: str) -> str:
-    lines = len(TextFile(text).lines)
-    return f"{lines} line" if lines == 1 else f"{lines} lines"
+    return counted(len(TextFile(text).lines), "line")
 
 
 def _only_match(file: TextFile, arguments: EditFile) -> re.Match[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation, say
+from orchestrator.domain.spelling import counted
 
 if TYPE_CHECKING:
     from orchestrator.domain.records import TaskState
@@ -132,7 +133,7 @@ def _as_told(tasks: tuple[TaskState, ...]) -> int:
         came_to = (state.status, state.attempt_number)
         if came_to != EXPECTED[state.task.key]:
             status, attempts = EXPECTED[state.task.key]
-            found = f"{state.task.key} is {state.status} after {state.attempt_number} attempts"
+            found = f"{state.task.key} is {state.status} after {counted(state.attempt_number, 'attempt')}"
             say(f"Not as told: {found}, not {status} after {attempts}.")
             return NOT_AS_TOLD
     click.echo("\nThe demo went as told.")

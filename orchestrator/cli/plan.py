@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,7 @@ import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation, say
 from orchestrator.cli.values import json_option, read_bytes, read_file
+from orchestrator.domain.spelling import counted
 
 if TYPE_CHECKING:
     from orchestrator.wiring import App, PlanOutcome
@@ -35,7 +38,7 @@ def command(
         raise click.UsageError("Give a GOAL, or --file PLAN.")
     text = _goal(goal) if goal is not None else None
     content = read_bytes(file) if file is not None else b""
-    with invocation.app() as app:
+    with invocation.app() as app, _unread(as_json=as_json):
         outcome = _planned(app, text, content, file, store=not dry_run)
         for warning in outcome.warnings:
             say(f"Warning: {warning}")
@@ -54,9 +57,25 @@ def _planned(app: App, text: str | None, content: bytes, file: Path | None, *, s
     if file is not None:
         from orchestrator.planfile import read_plan
 
-        return load_plan(app, read_plan(content, file.suffix).ready(), store=store)
+        return load_plan(app, read_plan(content, file.suffix), store=store)
     with shown_progress(app):
         return make_plan(app, text or "", store=store)
+
+
+@contextmanager
+def _unread(*, as_json: bool) -> Iterator[None]:
+    """With --json a plan that cannot be read is one document on stdout too."""
+    from orchestrator.domain.errors import PlanError
+
+    try:
+        yield
+    except PlanError as error:
+        if as_json:
+            from orchestrator.cli.render.machine import print_json
+            from orchestrator.cli.render.plans import unread_document
+
+            print_json(unread_document(error))
+        raise
 
 
 def _goal(goal: str) -> str:
@@ -84,7 +103,7 @@ def _show(outcome: PlanOutcome, *, as_json: bool) -> None:
         from orchestrator.cli.render.machine import print_json
         from orchestrator.cli.render.plans import plan_document
 
-        print_json(plan_document(outcome.plan))
+        print_json(plan_document(outcome.plan, outcome.defects))
     else:
         from orchestrator.cli.render.plans import plan_view
         from orchestrator.cli.render.screen import console
@@ -93,7 +112,7 @@ def _show(outcome: PlanOutcome, *, as_json: bool) -> None:
     for defect in outcome.defects:
         say(f"Refused: {defect}")
     if outcome.defects:
-        say(f"Plan {outcome.plan.id} is refused: {len(outcome.defects)} defects. Mend them and plan again.")
+        say(f"Plan {outcome.plan.id} is refused: {counted(len(outcome.defects), 'defect')}. Mend and plan again.")
     elif outcome.stored:
         say(f"Plan {outcome.plan.id} is ready: orchestrate execute")
     else:

@@ -18,7 +18,7 @@ from orchestrator.domain.errors import PlanError
 from orchestrator.domain.plan import PlanFile, TaskFile, VerificationCriteria
 from orchestrator.domain.plan_links import command_problems, task_problems
 from orchestrator.domain.plan_source import Place, Problem, Source
-from orchestrator.domain.spelling import nearest
+from orchestrator.domain.spelling import counted, nearest
 
 __all__ = ["Defect", "Examined", "Place", "PlanFileError", "Problem", "Source", "examine", "nearest"]
 
@@ -50,7 +50,7 @@ class PlanFileError(PlanError):
 
     def __init__(self, defects: Sequence[Defect]) -> None:
         self.defects = tuple(defects)
-        count = f"{len(defects)} defect{'s' if len(defects) > 1 else ''}"
+        count = counted(len(defects), "defect")
         lines = [f"  {defect}" for defect in self.defects[:_SHOWN]]
         if len(defects) > _SHOWN:
             lines.append(f"  and {len(defects) - _SHOWN} more")

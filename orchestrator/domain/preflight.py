@@ -52,7 +52,7 @@ def judge(
     """Every task with its assessment and the status that it is stored with. `repository_files` are the paths of the
     base commit, `history` the tool calls of the repository's accepted attempts by the kind of their task."""
     files = frozenset(repository_files)
-    refusals = _refused(plan.verification, plan.full_verification)
+    refusals = _refused(verification=plan.verification, full_verification=plan.full_verification)
     plan_level = any(executable(command) is None for command in plan.verification)
     tasks = tuple(
         _from_history(
@@ -149,12 +149,14 @@ def _allowed(task: TaskFile, files: frozenset[str]) -> tuple[str, ...]:
 def _refusals(task: TaskFile, *, plan_level: bool) -> tuple[str, ...]:
     if not task.verification and not plan_level:
         return ("no executable verification, its own or the plan's: give a command whose exit code is the answer",)
-    return _refused(task.verification)
+    return _refused(verification=task.verification)
 
 
-def _refused(*commands: Sequence[str]) -> tuple[str, ...]:
-    judged = ((command, executable(command)) for group in commands for command in group)
-    return tuple(refusal(command, reason) for command, reason in judged if reason)
+def _refused(**fields: Sequence[str]) -> tuple[str, ...]:
+    """What nobody can execute, each with its field: `verification[0]: nobody can execute ...`."""
+    listed = ((f"{name}[{at}]", command) for name, commands in fields.items() for at, command in enumerate(commands))
+    judged = ((place, command, executable(command)) for place, command in listed)
+    return tuple(f"{place}: {refusal(command, reason)}" for place, command, reason in judged if reason)
 
 
 def _verification(task: TaskFile, assessment: Assessment) -> tuple[str, ...]:

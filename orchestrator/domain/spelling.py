@@ -12,3 +12,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     wanted = name[:100].lower().replace("_", "").replace("-", "")
     found = difflib.get_close_matches(wanted, folded, n=1, cutoff=0.6)
     return f"; did you mean {folded[found[0]]!r}?" if found else ""
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 task`, `2 tasks`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -5,13 +5,13 @@ Every round is in the graph with its turns and calls, also when no plan comes of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.domain.errors import PlanError
 from orchestrator.domain.plan import PlanFile
-from orchestrator.domain.plan_defects import Source, examine
+from orchestrator.domain.plan_defects import Defect, Examined, Source, examine
 from orchestrator.domain.ports import PlanningAssignment, Workspace
 from orchestrator.domain.preflight import Preflight, judge
 from orchestrator.domain.progress import RoundEnded, RoundStarted
@@ -37,16 +37,17 @@ class PlanOutcome:
 
 
 def plan_from_file(
-    parts: Parts, repository: Repository, base_commit: str, file: PlanFile, *, store: bool
+    parts: Parts, repository: Repository, base_commit: str, examined: Examined, *, store: bool
 ) -> PlanOutcome:
-    """Judge and store a plan written by hand (or by another PM). Needs no model."""
+    """Judge and store a plan written by hand (or by another PM). Needs no model. Raises PlanFileError."""
+    file = examined.ready()
     plan_id = parts.ids.new("p")
     judged = _judge(parts, file, repository.id, plan_id, parts.workspaces.files_of(base_commit))
     plan = _plan(parts, repository, base_commit, plan_id, file, judged, Totals(), "")
     if store:
         parts.writer.register_repository(repository)
         parts.writer.store_plan(plan)
-    return PlanOutcome(plan, file, _defects(judged), judged.warnings, store)
+    return PlanOutcome(plan, file, _with_lines(_defects(judged), examined.refusals), judged.warnings, store)
 
 
 def plan_goal(parts: Parts, repository: Repository, base_commit: str, goal: str, *, store: bool) -> PlanOutcome:
@@ -157,6 +158,18 @@ def _judge(parts: Parts, file: PlanFile, repository_id: str, plan_id: str, files
         repository_files=files,
         history=parts.reader.accepted_calls(repository_id),
     )
+
+
+def _with_lines(defects: tuple[str, ...], places: Sequence[Defect]) -> tuple[str, ...]:
+    """The defects, those whose place in the file is known with its line: `a: verification[0]: ...` becomes
+    `a, verification[0], line 7: ...`."""
+    known = {": ".join(filter(None, (p.task, _canonical(p.field), p.message))): str(p) for p in places}
+    exact = ((next((told for told in known if defect.startswith(told)), None), defect) for defect in defects)
+    return tuple(known[told] + defect.removeprefix(told) if told else defect for told, defect in exact)
+
+
+def _canonical(field: str) -> str:
+    return field.replace("verification_commands", "verification")
 
 
 def _defects(judged: Preflight) -> tuple[str, ...]:

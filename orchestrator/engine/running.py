@@ -15,6 +15,7 @@ from orchestrator.domain.progress import RunStarted
 from orchestrator.domain.records import Plan, Run, TaskState
 from orchestrator.domain.scheduling import bounds as worst_case
 from orchestrator.domain.scheduling import generations, with_dependencies
+from orchestrator.domain.spelling import counted
 from orchestrator.domain.task import Task
 from orchestrator.engine.parts import Parts
 from orchestrator.engine.purse import RunPurse
@@ -101,7 +102,8 @@ def bounds(parts: Parts, plan: Plan, states: tuple[TaskState, ...], keys: tuple[
     tasks = _open_tasks(plan, states, keys)
     most = worst_case(tasks, request_factor=parts.settings.guards.request_factor)
     run = parts.settings.run
-    said = [f"at most {most.tool_calls:,} tool calls in {most.attempts} attempts of {most.tasks} tasks"]
+    where = f"{counted(most.attempts, 'attempt')} of {counted(most.tasks, 'task')}"
+    said = [f"at most {counted(most.tool_calls, 'tool call')} in {where}"]
     if run.max_cost_usd is not None:
         said.append(f"at most ${run.max_cost_usd:,.2f}")
     if run.max_tokens is not None:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.records import Repository
+from orchestrator.domain.spelling import counted
 from orchestrator.workspace.disk import FULL, refused
 from orchestrator.workspace.git import Answer, Git, require_version
 
@@ -73,7 +74,8 @@ class UserRepository:
         if not self.dirty:
             return ""
         shown = ", ".join(printable(path) for path in self.dirty[:3]) + (", …" if len(self.dirty) > 3 else "")
-        return f"The checkout has {len(self.dirty)} uncommitted paths ({shown}); work starts from HEAD without them."
+        held = counted(len(self.dirty), "uncommitted path")
+        return f"The checkout has {held} ({shown}); work starts from HEAD without them."
 
     def _detached_warning(self) -> str:
         return "" if self.branch else f"HEAD is detached at {self.head[:12]}; work starts from that commit."

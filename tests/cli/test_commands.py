@@ -56,12 +56,30 @@ def test_plan_dry_run_stores_nothing_and_out_writes_a_plan_file(fresh: Story, tm
 
 
 def test_plan_that_is_refused_ends_with_3_and_its_reasons(fresh: Story) -> None:
-    """Verification that nobody can execute is refused with exit code 3; stdout stays one JSON document."""
-    text = 'goal: g\ntasks:\n  - key: a\n    prompt: p\n    verification: ["manual test with Postman"]\n'
+    """Verification that nobody can execute is refused with exit code 3, each with its task, field and line, the plan's
+    own too; stdout stays one JSON document."""
+    text = 'goal: g\nverification: ["manual"]\ntasks:\n  - key: a\n    prompt: p\n    verification: ["Postman"]\n'
     done = fresh.run("plan", "--file", str(_plan(fresh, text)), "--json")
     assert done.returncode == 3
-    assert "a" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert "Refused: verification[0], line 2: nobody can execute 'manual'" in done.stderr
+    assert "Refused: a, verification[0], line 6: nobody can execute 'Postman'" in done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["status"] == "rejected"
+    assert [defect.partition(":")[0] for defect in answer["defects"]] == [
+        "verification[0], line 2",
+        "a, verification[0], line 6",
+    ]
+    assert answer["tasks"][0]["defects"][0].startswith("verification[0]: nobody can execute")
+
+
+def test_a_plan_file_that_cannot_be_read_is_one_json_document_too(fresh: Story) -> None:
+    """With --json the defects of a plan that no plan comes of are on stdout, and the message on stderr; exit code 3."""
+    done = fresh.run("plan", "--file", str(_plan(fresh, "goal: g\ntasks:\n  - key: A\n    prompt: ''\n")), "--json")
+    assert done.returncode == 3
+    answer = json.loads(done.stdout)
+    assert (answer["planId"], answer["status"], answer["tasks"]) == (None, "rejected", [])
+    assert [defect.partition(":")[0] for defect in answer["defects"]] == ["A, key, line 3", "A, prompt, line 4"]
+    assert "The plan has 2 defects" in done.stderr
 
 
 def test_plan_without_key_stores_no_draft(fresh: Story) -> None:

@@ -72,9 +72,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     repository = make_repository(tmp_path / "repository")
     environ = clean_environment()
     with open_app(repository, environ, flags={}, on_wait=lambda _message: None) as app:
-        file = examine(Source(PLAN)).plan
-        assert file is not None
-        outcome = load_plan(app, file)
+        outcome = load_plan(app, examine(Source(PLAN)))
         assert outcome.defects == ()
         prepared = running.prepare(app.parts(), app.graph.plan(outcome.plan.id), ExecuteOptions(), app.home)
         assert prepared is not None

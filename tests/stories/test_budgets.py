@@ -91,7 +91,7 @@ def test_bounds_before_costs_after_and_a_line_a_turn(priced: Story) -> None:
     done = priced.run("execute", "--max-cost", "5", "--max-tokens", "1000000", "--deadline", "2h")
     assert done.returncode == 0, done.stderr
     said = done.stderr
-    assert said.index("at most 120 tool calls in 6 attempts of 1 tasks, at most $5.00, at most 1,000,000 tokens") < (
+    assert said.index("at most 120 tool calls in 6 attempts of 1 task, at most $5.00, at most 1,000,000 tokens") < (
         said.index("subtract #1 begins")
     )
     turns = priced.ask("MATCH (t:Turn) RETURN properties(t) AS t ORDER BY t.id")
@@ -102,7 +102,7 @@ def test_bounds_before_costs_after_and_a_line_a_turn(priced: Story) -> None:
     assert sum(row["t"]["cachedTokens"] for row in turns) > 0
     total = sum(row["t"]["costUsd"] for row in turns)
     assert json.loads(priced.ok("status", "--json"))["costUsd"] == pytest.approx(total)
-    assert f"subtract: completed [1 attempts, {used(priced) / 1000:.1f}k tokens, $" in said
+    assert f"subtract: completed [1 attempt, {used(priced) / 1000:.1f}k tokens, $" in said
     _logged(priced, [row["t"] for row in turns])
 
 

@@ -79,7 +79,7 @@ def test_refused_tasks_go_back_to_the_pm_who_splits_them(story: Story, model: Se
     assert first["tokens"] > 0
     shown = story.ok("show", planned["planId"])
     assert "planning round 1: 2 turns, 2 calls" in shown
-    assert "refused: hand: nobody can execute 'Manual test with Postman'" in shown
+    assert "refused: hand: verification[0]: nobody can execute 'Manual test with Postman'" in shown
 
 
 def test_a_plan_that_stays_refused_is_stored_as_rejected(story: Story, model: Serve) -> None:

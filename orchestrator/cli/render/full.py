@@ -9,6 +9,7 @@ from orchestrator.cli.render.plans import plan_view
 from orchestrator.cli.render.screen import status_text
 from orchestrator.cli.render.tables import attempts_table
 from orchestrator.cli.render.text import clean, money, tokens
+from orchestrator.domain.spelling import counted
 from orchestrator.insight.full import PlanInFull, RunInFull, TaskInFull
 
 _DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
@@ -21,7 +22,8 @@ def plan_in_full_view(full: PlanInFull) -> RenderableType:
         if planned.status == "rejected":
             parts += [_refused(f"{planned.task.key}: {why}") for why in planned.assessment.rejected_because]
     for row in full.rounds:
-        used = f"{row['turns']} turns, {row['calls']} calls, {tokens(int(row['tokens'] or 0))} tokens"
+        asked = f"{counted(row['turns'], 'turn')}, {counted(row['calls'], 'call')}"
+        used = f"{asked}, {tokens(int(row['tokens'] or 0))} tokens"
         parts.append(Text(f"\nplanning round {row['number']}: {used}, {money(row['costUsd'])}", style="bold"))
         parts += [_refused(defect) for defect in row["defects"] or ()]
     return Group(*parts)
@@ -54,7 +56,7 @@ def task_view(full: TaskInFull) -> RenderableType:
     facts = {
         "id": task.id,
         "reason": f"waits for {state.blocked_by}" if state.blocked_by else state.stop_reason or "",
-        "budget": f"{task.tool_call_budget} calls, {task.max_attempts} attempts",
+        "budget": f"{task.tool_call_budget} calls, {counted(task.max_attempts, 'attempt')}",
         "depends on": ", ".join(task.depends_on),
         "may write": ", ".join(task.allowed_paths),
         "checks": "; ".join(task.verification),

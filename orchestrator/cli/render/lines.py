@@ -7,13 +7,14 @@ from typing import Any
 
 from orchestrator.cli.render.text import clean, duration, money, one_line, tokens
 from orchestrator.domain import progress as p
+from orchestrator.domain.spelling import counted
 
 
 def _run_started(e: p.RunStarted) -> str:
     verb = "joins" if e.joined else "starts"
     bounds = f", bounded by {', '.join(e.bounds)}" if e.bounds else ""
     return (
-        f"run {e.run_id} {verb} on branch {e.branch}: {len(e.tasks)} tasks, {e.parallelism} at once, "
+        f"run {e.run_id} {verb} on branch {e.branch}: {counted(len(e.tasks), 'task')}, {e.parallelism} at once, "
         f"sandbox {e.sandbox_level}{bounds}"
     )
 
@@ -50,7 +51,7 @@ def _attempt_ended(e: p.AttemptEnded) -> str:
 
 def _task_ended(e: p.TaskEnded) -> str:
     reason = f" ({one_line(e.reason, 120)})" if e.reason and e.reason != e.status else ""
-    cost = f" [{e.attempts} attempts, {tokens(e.tokens)} tokens, {money(e.cost_usd)}]" if e.attempts else ""
+    cost = f" [{counted(e.attempts, 'attempt')}, {tokens(e.tokens)} tokens, {money(e.cost_usd)}]" if e.attempts else ""
     return f"{clean(e.task)}: {e.status}{reason}{cost}"
 
 
@@ -64,7 +65,7 @@ def _round_started(e: p.RoundStarted) -> str:
 
 def _round_ended(e: p.RoundEnded) -> str:
     found = "".join(f"\n  {one_line(defect, 200)}" for defect in e.defects)
-    return f"planning round {e.number}: {e.tasks} tasks, {len(e.defects)} defects{found}"
+    return f"planning round {e.number}: {counted(e.tasks, 'task')}, {counted(len(e.defects), 'defect')}{found}"
 
 
 def _who(e: Any) -> str:

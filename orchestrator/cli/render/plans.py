@@ -11,6 +11,8 @@ from rich.tree import Tree
 
 from orchestrator.cli.render.screen import grid, status_text
 from orchestrator.cli.render.text import clean, one_line
+from orchestrator.domain.errors import PlanError
+from orchestrator.domain.plan_defects import PlanFileError
 from orchestrator.domain.records import Plan, PlannedTask
 
 
@@ -60,11 +62,19 @@ def dependency_tree(keys: Iterable[str], needs: Mapping[str, Sequence[str]]) -> 
     return tree
 
 
-def plan_document(plan: Plan) -> dict[str, Any]:
-    """`plan --json` (cli.md, Machine output)."""
+def unread_document(error: PlanError) -> dict[str, Any]:
+    """`plan --json` where no plan came of it."""
+    defects = error.defects if isinstance(error, PlanFileError) else (error,)
+    return {"planId": None, "status": "rejected", "defects": [str(each) for each in defects], "tasks": []}
+
+
+def plan_document(plan: Plan, defects: Sequence[str] = ()) -> dict[str, Any]:
+    """`plan --json` (cli.md, Machine output); of a refused plan with everything that it is refused for."""
+    refused = {"defects": list(defects)} if defects else {}
     return {
         "planId": plan.id,
         "status": plan.status,
+        **refused,
         "tasks": [
             {
                 "id": planned.task.id,
