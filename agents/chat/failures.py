@@ -124,7 +124,7 @@ def _retryable(reply: Refusal, endpoint: Endpoint) -> Exception:
     if reply.retry_after is not None and reply.retry_after > MAX_RETRY_AFTER_S:
         return ModelUnavailableError(
             f"{reason} It asks to wait {reply.retry_after:.0f} s, more than the {MAX_RETRY_AFTER_S:.0f} s we wait.",
-            next_step="Continue later with `orchestrate execute --resume`.",
+            next_step="Repeat the command later; an open run goes on where it was.",
         )
     return RetryableError(reason, reply.retry_after)
 

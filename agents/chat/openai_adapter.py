@@ -180,8 +180,8 @@ class OpenAIChat:
         times = "once" if tries == 1 else f"{tries} times"
         return ModelUnavailableError(
             f"The model {self.model} gave no usable reply (tried {times}): {error.reason.rstrip('.')}.",
-            next_step=f"Check that the endpoint at {self.endpoint.host} is up (OPENAI_BASE_URL); a run continues with "
-            "`orchestrate execute --resume`.",
+            next_step=f"Check that the endpoint at {self.endpoint.host} is up (OPENAI_BASE_URL), then repeat the "
+            "command; an open run goes on where it was.",
         )
 
     def _reply(self, request: ChatRequest, answer: Completion, waited: _Waited, latency_ms: float) -> ChatReply:

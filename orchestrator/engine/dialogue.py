@@ -37,13 +37,13 @@ def converse(
     limits: GuardLimits | None = None,
     recorded: bool = True,
 ) -> tuple[Ending, Totals, float]:
-    """Drive a QC or PM session to its submit tool under its own Panel (of the settings' limits, or of other ones): how
-    it ended, what it used, milliseconds."""
+    """Drive a QC or PM session to its submit tool under its own Panel (of the settings' limits with one repair turn for
+    an answer in text, or of other limits): how it ended, what it used, milliseconds."""
     started = parts.clock.monotonic()
     journal = Journal(
         parts.writer if recorded else Unrecorded(),
         owner,
-        Panel.begin(limits or parts.settings.guards, budget, (), role=role),
+        Panel.begin(limits or _with_one_repair(parts.settings.guards), budget, (), role=role),
     )
     conversation = Conversation(
         session=session,
@@ -59,3 +59,7 @@ def converse(
     )
     ending = conversation.run()
     return ending, conversation.totals, (parts.clock.monotonic() - started) * 1000
+
+
+def _with_one_repair(limits: GuardLimits) -> GuardLimits:
+    return limits.model_copy(update={"no_action_turns": min(limits.no_action_turns, 2)})

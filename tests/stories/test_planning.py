@@ -109,7 +109,7 @@ def test_a_plan_that_stays_refused_is_stored_as_rejected(story: Story, model: Se
 )
 def test_a_pm_that_gives_no_plan_is_bounded(story: Story, model: Serve, reply: dict[str, Any], defect: str) -> None:
     """Each round ends by a guard or by what is wrong with the plan; the error names it and says where to look."""
-    model(script(planner(reply)))
+    served = model(script(planner(reply)))
 
     done = story.run("plan", "Make it better")
 
@@ -121,6 +121,8 @@ def test_a_pm_that_gives_no_plan_is_bounded(story: Story, model: Serve, reply: d
     assert all(defect in " ".join(row["defects"]) for row in rounds)
     plan_id = done.stderr.split("orchestrate show ")[1].split("`")[0]
     assert defect in story.ok("show", plan_id)
+    if "text" in reply:
+        assert len(served.requests) == 3 * 2, "a round has one repair turn"
 
 
 def test_a_dry_run_takes_json_from_the_text_and_stores_nothing(story: Story, model: Serve) -> None:

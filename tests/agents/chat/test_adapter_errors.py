@@ -103,7 +103,7 @@ def test_a_retry_after_beyond_the_bound_ends_the_request(header: int | str) -> N
         with pytest.raises(ModelUnavailableError, match="300 s") as caught:
             w.chat.complete(HELLO)
         assert len(w.model.requests) == 1
-    assert "--resume" in caught.value.next_step
+    assert "Repeat the command later" in caught.value.next_step
 
 
 def test_no_retries_means_one_try() -> None:
