@@ -113,6 +113,8 @@ class ChatSession:
             tools_withheld=tools_withheld,
             body={"request": chat_request, "window": composed.window},
             history_messages=self._transcript.messages,
+            uncompacted_tokens=composed.uncompacted,
+            token_cap=composed.token_cap,
         )
 
     def send(self, request: Request) -> Reply:

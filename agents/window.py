@@ -52,12 +52,15 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A request's messages, the window that holds once it is sent, and its size in tokens."""
+    """A request's messages, the window that holds once it is sent, and its size in tokens; `uncompacted` is the size
+    that it would have had, `token_cap` what it may have: after a context-length error less than what was refused."""
 
     messages: tuple[Message, ...]
     window: Window
     tokens: int
     compacted: bool
+    uncompacted: int
+    token_cap: int
 
 
 def compose(
@@ -74,15 +77,18 @@ def compose(
     limits = replace(limits, token_cap=min(limits.token_cap, window.token_cap or limits.token_cap))
     last = _notice(notices)
     messages = (*window.prefix, *_since(entries, window), *last)
-    compacted = _calls(entries, window) > limits.most_calls or estimate(messages) > limits.token_cap
+    uncompacted = estimate(messages)
+    compacted = _calls(entries, window) > limits.most_calls or uncompacted > limits.token_cap
     if compacted:
         window = _compact(head, entries, window, limits, estimate, last)
         messages = (*window.prefix, *last)
+    tokens, cap = estimate(messages) if compacted else uncompacted, limits.token_cap
     if shrink:
         body = _shrunk((*window.prefix, *_since(entries, window))[len(head) :], _SHRINKS[shrink])
         messages = (*head, *body, *last)
-        window = Window((*head, *body), len(entries), _calls(entries, window), estimate(messages))
-    return Composed(messages, window, estimate(messages), compacted or shrink > 0)
+        tokens, cap = estimate(messages), tokens
+        window = Window((*head, *body), len(entries), _calls(entries, window), tokens)
+    return Composed(messages, window, tokens, compacted or shrink > 0, uncompacted, cap)
 
 
 def select(reserved: Sequence[bool], keep: int, least_others: int) -> tuple[int, ...]:

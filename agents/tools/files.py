@@ -7,7 +7,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from agents.tools.port import Arguments, Bench, Result
 from agents.tools.text import TextFile, decode
@@ -83,7 +83,7 @@ def _not_a_file(bench: Bench, path: str, error: ToolError) -> Result:
 class ListFiles(Arguments):
     """List the repository's files: tracked ones and new ones that are not ignored."""
 
-    path: str = "."
+    path: Annotated[str, AfterValidator(lambda path: path or ".")] = "."
     """A folder, from the repository's top level."""
     glob: str | None = None
     """Only files that match, such as **/*.py."""

@@ -29,13 +29,14 @@ class RunCommand(Arguments):
 
 def run_command(bench: Bench, arguments: RunCommand) -> Result:
     """Its output, then how it ended. Anything but exit code 0 is a failed call; the text holds no duration, so that
-    two equal runs have equal outcomes."""
+    two equal runs have equal outcomes. A failure whose output holds no word is the command's own: searches that find
+    nothing are no error made twice, commands that fail with the same words are."""
     done = bench.workspace.run(arguments.command, timeout_s=arguments.timeout_s, read_only=bench.read_only)
     output = done.output if not done.output or done.output.endswith("\n") else done.output + "\n"
     return Result(
         text=f"{output}[{_status(done)}]",
         ok=done.ended == "exited" and done.exit_code == 0,
-        error_of=arguments.command,
+        error_of="" if any(map(str.isalpha, done.output)) else arguments.command,
         infrastructure=done.ended == "not_started",
     )
 

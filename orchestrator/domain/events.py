@@ -41,21 +41,23 @@ class RequestedCall:
 
 @dataclass(frozen=True, slots=True)
 class FileWrite:
-    """One file that a call changed: lines added and removed, the new blob id ("" when deleted). A write is
-    substantive unless nothing but white space changed."""
+    """One file that a call changed: lines added and removed, the new blob id ("" when deleted) and the one `before` it
+    ("" when there was none). A write is substantive unless nothing but white space changed."""
 
     path: str
     added: int
     removed: int
     blob: str
     substantive: bool = True
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRequested:
     """A model call is about to be made, with what it may cost at most (`reserved_usd` is None for an unknown price).
-    The rest is how things stand before it (R1.14): messages of the whole conversation beside those of its window, calls
-    executed and asked for against their limits, and identical batches in a row without a new result."""
+    The rest is how things stand before it (R1.14): messages of the whole conversation beside those of its window, the
+    window's tokens, what they would be uncompacted, and their cap; calls executed and asked for against their limits,
+    and identical batches in a row without a new result."""
 
     seq: int
     at: datetime
@@ -67,6 +69,8 @@ class TurnRequested:
     compacted: bool = False
     tools_withheld: bool = False
     history_messages: int = 0
+    uncompacted_tokens: int = 0
+    token_cap: int = 0
     calls_used: int = 0
     calls_limit: int = 0
     requests_used: int = 0
@@ -127,10 +131,13 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """The window was compacted for the turn that follows; `window_tokens` is its size after that."""
+    """The window was compacted for the turn that follows, from `uncompacted_tokens` to `window_tokens`; `token_cap` is
+    what it may be at most (0: not known)."""
 
     at: datetime
     window_tokens: int
+    uncompacted_tokens: int = 0
+    token_cap: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,8 +77,9 @@ class CommandResult:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One path that differs between two trees (renames are a deletion and an addition). `kind` is from the tree entry:
-    file, executable, symlink or gitlink."""
+    """One path that differs between two trees (renames are a deletion and an addition). `blob` is its new id ("" when
+    deleted), `before` the old one ("" when added). `kind` is from the tree entry: file, executable, symlink or gitlink.
+    """
 
     path: str
     status: Literal["added", "modified", "deleted"]
@@ -89,6 +90,7 @@ class FileChange:
     substantive: bool
     binary: bool = False
     link_target: str = ""
+    before: str = ""
 
 
 class Workspace(Protocol):
@@ -200,7 +202,8 @@ class Workspaces(Protocol):
 @dataclass(frozen=True, slots=True)
 class Request:
     """A composed model request: what it holds and may cost at most. `body` is the adapter's own; `history_messages` are
-    those of the whole conversation, of which the window shows some."""
+    those of the whole conversation, of which the window shows some; `uncompacted_tokens` is what the window would take
+    without compaction, `token_cap` what it may take."""
 
     model: str
     window_messages: int
@@ -211,6 +214,8 @@ class Request:
     tools_withheld: bool
     body: Mapping[str, Any]
     history_messages: int = 0
+    uncompacted_tokens: int = 0
+    token_cap: int = 0
 
 
 @dataclass(frozen=True, slots=True)

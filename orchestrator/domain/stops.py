@@ -94,8 +94,7 @@ _REASONS = (
         "stalled",
         "attempt",
         "bound",
-        "The same batch of calls was asked for {observed} times without a new result, also when told to finish; "
-        "the limit is {limit}.",
+        "The same batch of calls was asked for {observed} times without a new result; the limit is {limit}.",
         _STRATEGY,
     ),
     StopReason(

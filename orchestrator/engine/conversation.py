@@ -15,7 +15,6 @@ from typing import Any, Protocol
 from orchestrator.domain.errors import ContextLengthError, ModelError, ToolError
 from orchestrator.domain.events import (
     CallStatus,
-    Compacted,
     FileWrite,
     ReplyReceived,
     RequestedCall,
@@ -30,7 +29,7 @@ from orchestrator.engine.diagnosis import Diagnosis, standing
 from orchestrator.engine.journal import KINDS, Journal, strictest_stop
 from orchestrator.engine.purse import Purse
 from orchestrator.engine.standing import Standing
-from orchestrator.engine.steps import brief, failed_reply, said, served, unsent
+from orchestrator.engine.steps import brief, compacted, failed_reply, said, served, unsent, written
 from orchestrator.engine.totals import Totals
 
 _RECENT_CALLS = 10  # told to who decides about a request for more
@@ -162,7 +161,7 @@ class Conversation:
         """Record and judge the turn, reserve what it may cost; None when that ended the conversation."""
         at = self._clock.now()
         if request.compacted:
-            self._heed(self._journal.judge(Compacted(at=at, window_tokens=request.window_tokens)))
+            self._heed(self._journal.judge(compacted(request, at)))
         turn = TurnRequested(
             seq=self._journal.next_seq(),
             at=at,
@@ -174,6 +173,8 @@ class Conversation:
             compacted=request.compacted,
             tools_withheld=request.tools_withheld,
             history_messages=request.history_messages,
+            uncompacted_tokens=request.uncompacted_tokens,
+            token_cap=request.token_cap,
             **standing(self._journal.panel),
         )
         self._turn_seq = turn.seq
@@ -238,7 +239,7 @@ class Conversation:
     # -- one call -------------------------------------------------------------------------------------------------
 
     def _call(self, call: Call, requested: RequestedCall) -> None:
-        earlier = None if call.control or call.defect else self._journal.panel.earlier(requested)
+        earlier = self._journal.panel.earlier(requested)
         event = ToolRequested(
             seq=requested.seq,
             at=self._clock.now(),
@@ -260,13 +261,13 @@ class Conversation:
     def _outcome(
         self, call: Call, requested: RequestedCall, earlier: int | None, refusal: Refuse | None
     ) -> tuple[ToolOutcome, CallStatus]:
-        """What answers the call: a refusal, its defect, an earlier result, a control tool's effect, or its tool."""
+        """What answers the call: a refusal, an earlier result, its defect, a control tool's effect, or its tool."""
         if refusal is not None:
             return said(refusal.message), "refused"
-        if call.defect is not None:
-            return said(call.defect, ok=False, kind="malformed"), "error"
         if earlier is not None:
             return served(self._results[earlier], earlier), "duplicate"
+        if call.defect is not None:
+            return said(call.defect, ok=False, kind="malformed"), "error"
         if call.tool in self._ending_tools:
             self._ending = Ending("submitted", "", tool=call.tool, arguments=call.arguments)
             return said("Received."), "ok"
@@ -330,7 +331,7 @@ class Conversation:
             return None, (), f"\n[{error}]"
         changes = self._workspace.changes(self.tree, tree) if tree != self.tree else ()
         self.tree = tree
-        return tree, tuple(FileWrite(c.path, c.added, c.removed, c.blob, c.substantive) for c in changes), ""
+        return tree, written(changes), ""
 
     # -- verdicts -------------------------------------------------------------------------------------------------
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
 from orchestrator.domain.errors import ModelError
-from orchestrator.domain.events import ErrorKind, ReplyReceived, TurnRequested
+from orchestrator.domain.events import Compacted, ErrorKind, FileWrite, ReplyReceived, TurnRequested
 from orchestrator.domain.normalise import outcome_hash
-from orchestrator.domain.ports import Call, ToolOutcome
+from orchestrator.domain.ports import Call, FileChange, Request, ToolOutcome
 
 _BRIEF_CHARS = 80
 
@@ -25,6 +26,16 @@ def served(first: ToolOutcome, earlier: int) -> ToolOutcome:
     """An earlier result served again, marked as such; its hash is that of the first (R1.1, R1.3)."""
     notice = f"\n[same call as number {earlier}: it was not executed again, this is that call's result]"
     return replace(first, text=first.text + notice, duration_ms=0.0, touched=())
+
+
+def compacted(request: Request, at: datetime) -> Compacted:
+    """The fact that the request's window was compacted."""
+    return Compacted(at, request.window_tokens, request.uncompacted_tokens, request.token_cap)
+
+
+def written(changes: Iterable[FileChange]) -> tuple[FileWrite, ...]:
+    """What a call changed, as an event tells it."""
+    return tuple(FileWrite(c.path, c.added, c.removed, c.blob, c.substantive, c.before) for c in changes)
 
 
 def failed_reply(turn: TurnRequested, error: ModelError, at: datetime) -> ReplyReceived:

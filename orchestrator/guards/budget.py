@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from orchestrator.domain.events import BudgetDecided, Event, ToolFinished, ToolRequested
+from orchestrator.domain.events import BudgetDecided, Event, ToolFinished, ToolRequested, TurnRequested
 from orchestrator.domain.verdict import ALLOW, Refuse, Verdict, Warn
 from orchestrator.guards.guard import executed, finishing, stop
 from orchestrator.guards.limits import GuardLimits
@@ -15,8 +15,11 @@ NAME = "budget"
 @dataclass(frozen=True, slots=True)
 class Budget:
     """`budget` executed calls, grants included. `running` are calls that were let through and have no result yet: they
-    count, so that calls running at once cannot exceed the budget together. `overdrawn_in` is the turn in which a call
-    beyond the budget was first refused; the turn after it is the finishing turn."""
+    count, so that calls running at once cannot exceed the budget together. `closed_in` is the newest turn if its tools
+    were withheld because the budget was used up: every call in it but one that finishes is one beyond the budget, a
+    duplicate, a control tool or a defective one too. `overdrawn_in` is the turn in which a call beyond the budget was
+    first refused; the turn after it is the finishing turn, and another call then stops. In the turn in which the last
+    call was executed control tools are still heard, request_budget among them."""
 
     limits: GuardLimits
     budget: int
@@ -24,6 +27,7 @@ class Budget:
     running: tuple[int, ...] = ()
     requested: int = 0
     warned: int = 0
+    closed_in: int | None = None
     overdrawn_in: int | None = None
 
     @property
@@ -43,6 +47,9 @@ class Budget:
 
     def observe(self, event: Event) -> tuple[Budget, Verdict]:
         """Judge a call before it runs; count it after; take grants in."""
+        if isinstance(event, TurnRequested):
+            closed = event.seq if event.tools_withheld and self.used >= self.budget else None
+            return (self if closed == self.closed_in else replace(self, closed_in=closed)), ALLOW
         if isinstance(event, ToolRequested):
             return self._requested(event)
         if isinstance(event, ToolFinished):
@@ -56,16 +63,17 @@ class Budget:
         if self.requested >= self.most_requests + finishing(event.call):
             return self, stop(NAME, "request_limit", self.requested + 1, self.most_requests, {"tool": event.call.tool})
         asked = replace(self, requested=self.requested + 1)
-        if event.call.control:
+        if finishing(event.call):
             return asked, ALLOW
         if self.overdrawn_in is not None and self.overdrawn_in != event.turn_seq:
             return asked, stop(NAME, "budget_exhausted", self.used, self.budget, {"tool": event.call.tool})
-        if event.duplicate_of is not None or event.call.defect is not None:
-            return asked, ALLOW
-        if self.used >= self.budget:
+        if self._beyond(event):
             # Calls refused here are not counted as requests: the finishing turn comes first, whatever the batch's size.
             return replace(self, overdrawn_in=event.turn_seq), self._refuse()
-        return replace(asked, running=(*self.running, event.seq)), ALLOW
+        return (replace(asked, running=(*self.running, event.seq)) if _executes(event) else asked), ALLOW
+
+    def _beyond(self, event: ToolRequested) -> bool:
+        return self.closed_in == event.turn_seq or (self.used >= self.budget and _executes(event))
 
     def _refuse(self) -> Refuse:
         message = (
@@ -98,5 +106,10 @@ class Budget:
 
     def _granted(self, calls: int) -> Budget:
         """A larger budget has its own warnings."""
-        larger = replace(self, budget=self.budget + calls, overdrawn_in=None)
+        larger = replace(self, budget=self.budget + calls, closed_in=None, overdrawn_in=None)
         return replace(larger, warned=larger._crossed())
+
+
+def _executes(event: ToolRequested) -> bool:
+    """Whether the call, let through, is executed and uses budget."""
+    return not event.call.control and event.duplicate_of is None and event.call.defect is None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from orchestrator.domain.events import BudgetDecided, Event, ProgressReported, ToolFinished, ToolRequested
 from orchestrator.domain.normalise import outcome_hash
 from orchestrator.domain.verdict import ALLOW, Verdict, Warn
 from orchestrator.guards.guard import executed, stop
 from orchestrator.guards.limits import GuardLimits
+from orchestrator.guards.tree import Tree
 
 NAME = "checkpoint"
 CODE = "no_progress"
@@ -17,26 +18,32 @@ _TEXTS = 32
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """`calls` executed since the last progress. A report is progress when its text is new and the tree or the open
-    findings changed since the report before; the first one always is. It stops before a further call is executed, so
-    that finishing or reporting is still possible, and leaves a call beyond the budget (`left` calls) to that guard."""
+    """`calls` executed since the last progress, `reported` of them before the last report. A report is progress when
+    its text is new and the tree or the open findings changed since the report before. The first is compared with the
+    attempt's beginning, whose tree is known as far as calls have shown one (`tree`) and whose findings are those of the
+    report: so reading alone is no progress, and a worker that has written nothing has until `progress_stop`. It stops
+    before a further call is executed, so that finishing or reporting is still possible, and leaves a call beyond the
+    budget (`left` calls) to that guard."""
 
     limits: GuardLimits
     left: int
     calls: int = 0
+    reported: int = 0
     texts: tuple[str, ...] = ()
     seen: tuple[str, str] | None = None
+    tree: Tree = field(default_factory=Tree)
     told: bool = False
 
     @property
     def due(self) -> bool:
         """Whether a report should be asked for with the next notices."""
-        return self.calls >= self.limits.progress_every
+        return self.calls - self.reported >= self.limits.progress_every
 
     def observe(self, event: Event) -> tuple[Checkpoint, Verdict]:
         """Count executed calls; judge reports by the facts beside them."""
         if isinstance(event, ToolFinished) and executed(event):
-            return replace(self, calls=self.calls + 1, left=self.left - 1)._warn()
+            tree = self.tree.after(event)
+            return replace(self, calls=self.calls + 1, left=self.left - 1, tree=tree)._warn()
         if isinstance(event, ToolRequested):
             return self, self._judge(event)
         if isinstance(event, ProgressReported):
@@ -65,13 +72,23 @@ class Checkpoint:
 
     def _reported(self, event: ProgressReported) -> tuple[Checkpoint, Verdict]:
         text, facts = outcome_hash(event.description), (event.tree_after, event.findings_hash)
-        missing = "its text was given before" if text in self.texts else ""
-        if facts == self.seen:
-            missing = missing or "no file and no finding changed since the last one"
-        after = replace(self, texts=(*self.texts, text)[-_TEXTS:], seen=facts)
+        missing = self._missing(text, facts)
+        after = replace(self, texts=(*self.texts, text)[-_TEXTS:], seen=facts, reported=self.calls)
         if not missing:
-            return replace(after, calls=0, told=False), ALLOW
-        if self.told:
+            return replace(after, calls=0, reported=0, told=False), ALLOW
+        if self.told or not self.calls:
             return after, ALLOW
-        message = f"This report does not count as progress: {missing}. {self.calls} tool calls since the last progress."
+        message = (
+            f"This report does not count as progress: {missing}. {self.calls} tool calls since the last progress; at "
+            f"{self.limits.progress_stop} the attempt is stopped."
+        )
         return replace(after, told=True), Warn(NAME, CODE, message, self.calls, self.limits.progress_stop)
+
+    def _missing(self, text: str, facts: tuple[str, str]) -> str:
+        """What keeps a report from being progress, "" when nothing does."""
+        if text in self.texts:
+            return "its text was given before"
+        if self.seen is None:
+            begun = self.tree.start is None or facts[0] == self.tree.start
+            return "no file changed since the attempt began" if begun else ""
+        return "no file and no finding changed since the last one" if facts == self.seen else ""

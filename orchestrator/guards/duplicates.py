@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from orchestrator.domain.events import Event, ReplyReceived, RequestedCall, Resumed, ToolFinished, ToolRequested
+from orchestrator.domain.events import (
+    BudgetDecided,
+    Event,
+    ReplyReceived,
+    RequestedCall,
+    Resumed,
+    ScopeDecided,
+    ToolFinished,
+    ToolRequested,
+)
 from orchestrator.domain.verdict import ALLOW, Refuse, Verdict
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.recent import forget, remember
@@ -13,16 +23,24 @@ from orchestrator.guards.tree import Tree
 
 NAME = "duplicates"
 CODE = "repeated_failure"
+_CHANGE = "Change something, or make a different call."
+_FINISH = "Unless another call brings something new, your next turn has its tools withheld: finish then, or give up."
 
-Known = tuple[int, bool]
-"""A call's seq, and whether it is pure."""
+Until = Literal["change", "write", "failure", "grant", "reply"]
+"""How long a call's answer holds within its reply: a read's until anything runs that may change something, a command's
+until a file is written, a repeated failure's until the failure is forgotten, another refusal's until something is
+granted, and what nothing else can change (defects, control tools) to the end of the reply."""
+
+Known = tuple[int, Until]
+"""A call's seq, and how long it answers an identical one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Duplicates:
-    """`batch`: calls of this reply, which are executed once. `results`: pure calls that succeeded, with nothing run
-    since that may have changed something; a tree does not see ignored files, so a command counts whatever the tree
-    says. `failures`: calls that fail with the same error over unchanged files, with that error and how often."""
+    """`batch`: calls of this reply, each answered once, whatever came of it. `results`: pure calls that succeeded, with
+    nothing run since that may have changed something; a tree does not see ignored files, so a command counts whatever
+    the tree says. `failures`: calls that fail with the same error over unchanged files, with that error and how often.
+    """
 
     limits: GuardLimits
     batch: Mapping[str, Known] = field(default_factory=dict)
@@ -42,24 +60,25 @@ class Duplicates:
             return known[0]
         return self.results.get(call.signature) if call.pure else None
 
-    def refusal(self, call: RequestedCall) -> Refuse | None:
-        """The refusal of a call that failed too often, unless something changed since."""
+    def refusal(self, call: RequestedCall, *, forcing: bool = False) -> Refuse | None:
+        """The refusal of a call that failed too often, unless something changed since. `forcing`: the next turn is to
+        have its tools withheld, and then the advice is no other call (R1.8)."""
         error, count = self.failures.get(call.signature, ("", 0))
         if count < self.limits.repeated_failures:
             return None
         message = (
             f"Refused: this same {call.tool} call has failed {count} times with the same error and no file changed "
-            "since. Change something, or make a different call."
+            f"since. {_FINISH if forcing else _CHANGE}"
         )
         return Refuse(
             NAME, CODE, message, count + 1, self.limits.repeated_failures, {"tool": call.tool, "error": error}
         )
 
-    def judge(self, event: Event) -> Verdict:
+    def judge(self, event: Event, *, forcing: bool = False) -> Verdict:
         """What to say to a call before it runs."""
         if not isinstance(event, ToolRequested) or event.duplicate_of is not None or not self.failures:
             return ALLOW
-        return self.refusal(event.call) or ALLOW
+        return self.refusal(event.call, forcing=forcing) or ALLOW
 
     def observe(self, event: Event) -> Duplicates:
         """Learn from the event."""
@@ -71,16 +90,23 @@ class Duplicates:
             return replace(self, batch={}) if self.batch else self
         if isinstance(event, Resumed):
             return Duplicates(self.limits)  # what was in doubt may have changed anything
+        if isinstance(event, BudgetDecided | ScopeDecided) and event.granted:
+            return replace(self, batch={s: known for s, known in self.batch.items() if known[1] != "grant"})
         return self
 
     def _requested(self, event: ToolRequested) -> Duplicates:
         if event.duplicate_of is not None:
             return self
-        return replace(self, batch=remember(self.batch, event.call.signature, (event.seq, event.call.pure)))
+        call = event.call
+        until: Until = "reply" if call.control or call.defect is not None else "change" if call.pure else "write"
+        return self._know(event, until)
+
+    def _know(self, event: ToolRequested | ToolFinished, until: Until) -> Duplicates:
+        return replace(self, batch=remember(self.batch, event.call.signature, (event.seq, until)))
 
     def _finished(self, event: ToolFinished) -> Duplicates:
-        if event.status == "refused":  # it has no result that could answer another: that one is judged itself
-            return replace(self, batch=forget(self.batch, event.call.signature))
+        if event.status == "refused":
+            return self._know(event, "failure" if self.refusal(event.call) else "grant")
         if event.status == "duplicate" or event.error_kind == "malformed":
             return self
         if event.call.pure:
@@ -98,16 +124,19 @@ class Duplicates:
         )
 
     def _changed(self, event: ToolFinished) -> Duplicates:
-        """After a write nothing of this reply but itself is known any more, after a command no read is."""
+        """What may have changed makes the reads of this reply new, a write its commands too."""
         signature, tree = event.call.signature, self.tree.after(event)
-        batch = {
-            s: known for s, known in self.batch.items() if s == signature or not (known[1] or event.call.writes_to)
-        }
         failures = self.failures
         if event.status == "ok":
             failures = forget(failures, signature) if tree.id == self.tree.id else {}
         elif event.status == "error":
             failures = self._failed(event)
+        over = {"change", "write"} if event.call.writes_to else {"change"}
+        batch = {
+            s: known
+            for s, known in self.batch.items()
+            if s == signature or not (known[1] in over or (known[1] == "failure" and s not in failures))
+        }
         return replace(self, batch=batch, results={}, failures=failures, tree=tree)
 
     def _failed(self, event: ToolFinished) -> Mapping[str, tuple[str, int]]:

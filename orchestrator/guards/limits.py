@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 
 class GuardLimits(BaseModel):
@@ -11,7 +11,7 @@ class GuardLimits(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     budget_warnings: tuple[float, ...] = Field(default=(0.8, 0.95))
-    """Shares of the tool call budget at which the worker is warned once."""
+    """Shares of the tool call budget at which the worker is warned once: above 0, at most 1, ascending."""
     request_factor: int = Field(default=3, ge=1)
     """Requested calls (duplicates and control tools counted) may be this many times the budget."""
     repetition_warn: int = Field(default=3, ge=2)
@@ -66,3 +66,10 @@ class GuardLimits(BaseModel):
     """Seconds from the first turn to the end of an attempt; None is unbounded."""
     working_time_s: float | None = Field(default=None, gt=0)
     """The same without the time spent waiting for rate limits; None is unbounded."""
+
+    @field_validator("budget_warnings")
+    @classmethod
+    def _are_shares(cls, shares: tuple[float, ...]) -> tuple[float, ...]:
+        if not all(0 < share <= 1 for share in shares) or list(shares) != sorted(set(shares)):
+            raise ValueError("each share must be above 0 and at most 1, and greater than the one before it")
+        return shares

@@ -39,8 +39,9 @@ Role = Literal["worker", "verifier", "planner"]
 @dataclass(frozen=True, slots=True)
 class Panel:
     """A frozen value: the same events folded from the same beginning give the same Panel, live or rebuilt from the
-    graph. `repeats` are the calls of the newest reply that are identical to an earlier one of it: answered by that one
-    they count for no guard."""
+    graph. `repeats` are the calls of the newest reply that are identical to an earlier one of it: answered by that one,
+    whether it was executed, refused, malformed or a control tool, they count for no guard. One that is executed after
+    all, because something was written or granted in between, counts."""
 
     limits: GuardLimits
     guards: tuple[Guard, ...]
@@ -52,7 +53,7 @@ class Panel:
     def begin(cls, limits: GuardLimits, budget: int, allowed_paths: tuple[str, ...], *, role: Role = "worker") -> Panel:
         """The Panel of an attempt (`worker`), or of a review or planning round, which write nothing and report to
         nobody: they have neither scope nor checkpoints. `budget` is in executed tool calls."""
-        shares = tuple(sorted(limits.budget_warnings))
+        shares = limits.budget_warnings
         guards: tuple[Guard, ...] = (
             Budget(limits, budget),
             Spend("tokens", limits.max_tokens, shares),
@@ -97,7 +98,7 @@ class Panel:
     @property
     def withholds_tools(self) -> bool:
         """Whether the next turn may offer finishing tools alone (R1.6, R1.8)."""
-        return self._budget.withholds_tools or any(g.forcing for g in self.guards if isinstance(g, Stall))
+        return self._budget.withholds_tools or self._stall.forces
 
     @property
     def progress_due(self) -> bool:
@@ -107,7 +108,7 @@ class Panel:
     @property
     def stall_count(self) -> int:
         """Identical batches in a row without a new result (R1.14)."""
-        return next(guard.count for guard in self.guards if isinstance(guard, Stall))
+        return self._stall.count
 
     def earlier(self, call: RequestedCall) -> int | None:
         """The seq of the call whose result answers this one, or None when it must be executed."""
@@ -116,6 +117,10 @@ class Panel:
     @property
     def _budget(self) -> Budget:
         return next(guard for guard in self.guards if isinstance(guard, Budget))
+
+    @property
+    def _stall(self) -> Stall:
+        return next(guard for guard in self.guards if isinstance(guard, Stall))
 
     # -- the fold ------------------------------------------------------------------------------------------------
 
@@ -142,7 +147,8 @@ class Panel:
 
     def _fold(self, event: Event) -> tuple[Panel, tuple[Verdict, ...]]:
         try:
-            duplicates, refused = self.duplicates.observe(event), self.duplicates.judge(event)
+            duplicates = self.duplicates.observe(event)
+            refused = self.duplicates.judge(event, forcing=self._stall.forcing)
             pairs = [guard.observe(event) for guard in self.guards]
         except Exception as error:  # fail closed: whatever a guard raises, the attempt must not go on unguarded
             return self._failed(error)

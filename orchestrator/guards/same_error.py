@@ -21,8 +21,12 @@ Streak = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class SameError:
-    """A success of the tool ends its streak, and so does a change of files made by another call: failing, repairing
-    and failing again is work. Of one reply's calls one counts, because the worker has not seen the first error yet."""
+    """Failures of a tool in a row with one error, whatever the arguments: a command that is worded differently each
+    time and fails alike is the same failure. In a row: the tool did not succeed and no file changed in between. A
+    change of files ends every streak, whoever made it, the failing call included: failing, repairing and failing again
+    is work (edit, run the same tests, the same short "FAILED"; or both in one command), and a loop that writes is
+    bounded by thrash and budget. Of one reply's calls one counts, because the worker has not seen the first error yet.
+    An error text that says nothing by itself is made the call's own by whoever hashes it (agents/tools/shell.py)."""
 
     limits: GuardLimits
     streaks: Mapping[str, Streak] = field(default_factory=dict)
@@ -49,14 +53,16 @@ class SameError:
 
     def _failed(self, event: ToolFinished) -> tuple[SameError, Verdict]:
         tree = self.tree.after(event)
+        here = self if tree.id == self.tree.id else replace(self, streaks={})
+        here = here if tree is self.tree else replace(here, tree=tree)
         if event.error_kind != "tool" or not event.error_hash:
-            return (self if tree is self.tree else replace(self, tree=tree)), ALLOW
-        error, count, reply = self.streaks.get(event.call.tool, ("", 0, -1))
+            return here, ALLOW
+        error, count, reply = here.streaks.get(event.call.tool, ("", 0, -1))
         if error == event.error_hash and reply == self.reply and reply > 0:
-            return replace(self, tree=tree), ALLOW
+            return here, ALLOW
         count = count + 1 if error == event.error_hash else 1
-        streaks = remember(self.streaks, event.call.tool, (event.error_hash, count, self.reply), _TOOLS)
-        return replace(self, streaks=streaks, tree=tree), self._judge(event, count)
+        streaks = remember(here.streaks, event.call.tool, (event.error_hash, count, self.reply), _TOOLS)
+        return replace(here, streaks=streaks), self._judge(event, count)
 
     def _judge(self, event: ToolFinished, count: int) -> Verdict:
         limits = self.limits

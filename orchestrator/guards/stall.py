@@ -2,94 +2,127 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from orchestrator.domain.events import Event, ReplyReceived, ToolFinished, TurnRequested
-from orchestrator.domain.verdict import ALLOW, Verdict, Warn
+from orchestrator.domain.verdict import ALLOW, Evidence, Stop, Verdict, Warn
 from orchestrator.guards.cycle import Cycle
 from orchestrator.guards.guard import finishing, stop
 from orchestrator.guards.limits import GuardLimits
+from orchestrator.guards.recent import remember
 from orchestrator.guards.tree import Tree
 
 NAME = "stall"
 CODE = "stalled"
-_MASK = (1 << 64) - 1
 
 Batch = frozenset[str]
 """The signatures that one reply asked for; order and repeats within it say nothing."""
 
+Outcome = tuple[frozenset[tuple[str, str]], str]
+"""What a batch brought: its calls' outcomes by signature, and the tree that it left."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """`count` identical batches in a row with equal results over one tree; `outcome` sums up the newest one's results
-    so far and `earlier` is the one before's. `forcing`: the next turn has its tools withheld; `forced`: this one."""
+    """`count` identical batches in a row with equal results over one tree; `results` are the newest one's so far and
+    `earlier` is what the one before brought. `forcing`: the next turn is to have its tools withheld, unless the newest
+    batch brings something new; `forced`: this one has.
+
+    A refusal is no new result: a call that was refused as a repeated failure counts as failed alike once more, and the
+    advice that goes with it is to finish (R1.4, R1.8). In the forced turn another call stops. A text is borne once an
+    attempt (`borne`): it gives the tools back, but the second forced turn that ends without finishing stops, whatever
+    batch led to it. A call that tries to finish and is malformed leaves the tools withheld."""
 
     limits: GuardLimits
     batches: Cycle
     batch: Batch = frozenset()
     count: int = 0
-    outcome: int = 0
-    earlier: int | None = None
+    results: Mapping[str, str] = field(default_factory=dict)
+    earlier: Outcome | None = None
     tree: Tree = field(default_factory=Tree)
     forcing: bool = False
     forced: bool = False
+    borne: bool = False
 
     @classmethod
     def begin(cls, limits: GuardLimits) -> Stall:
         """Before the first turn."""
         return cls(limits, Cycle(limits.cycle_longest))
 
+    @property
+    def forces(self) -> bool:
+        """Whether the next turn has its tools withheld, now that the newest batch has its results."""
+        return self.forcing and self._brought() == self.earlier
+
     def observe(self, event: Event) -> tuple[Stall, Verdict]:
         """Judge what a reply asks for; sum up what its calls bring."""
         if isinstance(event, ToolFinished):
             return self._finished(event), ALLOW
         if isinstance(event, TurnRequested):
-            forced = self.forcing and event.tools_withheld
-            return (self if forced == self.forced else replace(self, forced=forced)), ALLOW
+            return self._turn(event), ALLOW
         if isinstance(event, ReplyReceived) and not event.failed:
-            return self._replied(event)
+            return self._forced_reply(event) if self.forced else self._replied(event)
         return self, ALLOW
 
     def _finished(self, event: ToolFinished) -> Stall:
-        # An infrastructure error says nothing about the worker: it makes the batch's outcome unlike any other.
-        brought = event.seq if event.error_kind == "infrastructure" else event.outcome_hash
-        outcome = (self.outcome + hash((event.call.signature, brought))) & _MASK
-        return replace(self, outcome=outcome, tree=self.tree.after(event))
+        here, signature = replace(self, tree=self.tree.after(event)), event.call.signature
+        if signature not in self.batch:
+            return here
+        brought = event.outcome_hash
+        if event.error_kind == "infrastructure":  # it says nothing about the worker: unlike any other outcome
+            brought = str(event.seq)
+        elif event.status == "refused" and self.earlier is not None:
+            brought = dict(self.earlier[0]).get(signature, brought)
+        return replace(here, results=remember(self.results, signature, brought))
+
+    def _turn(self, event: TurnRequested) -> Stall:
+        forces = self.forces
+        forced = forces and event.tools_withheld
+        unchanged = forces == self.forcing and forced == self.forced
+        return self if unchanged else replace(self, forcing=forces, forced=forced)
+
+    def _brought(self) -> Outcome:
+        return frozenset(self.results.items()), self.tree.id
+
+    def _forced_reply(self, event: ReplyReceived) -> tuple[Stall, Verdict]:
+        others = [call for call in event.calls if not finishing(call)]
+        if others:
+            again = frozenset(call.signature for call in event.calls) == self.batch
+            return self, self._stop(event, self.count + again, f"asked for {'the same' if again else 'other'} calls")
+        if event.calls:
+            return self, ALLOW
+        if self.borne:
+            return self, self._stop(event, self.count, "replied with text for the second time")
+        return replace(self, forcing=False, forced=False, borne=True), ALLOW
+
+    def _stop(self, event: ReplyReceived, count: int, did: str) -> Stop:
+        return stop(NAME, CODE, count, self.limits.stall_batches + 1, {"told to finish, it": did, **_tools(event)})
 
     def _replied(self, event: ReplyReceived) -> tuple[Stall, Verdict]:
-        refuses = any(not finishing(call) for call in event.calls)
-        if self.forced and refuses:
-            return self, stop(NAME, CODE, self.count + 1, self.limits.stall_batches + 1, _tools(event))
-        here = replace(self, forced=False, forcing=False) if self.forced else self
         if not event.calls:
-            return here, ALLOW
-        then = here._next(frozenset(call.signature for call in event.calls))
+            return self, ALLOW
+        then = self._next(frozenset(call.signature for call in event.calls))
+        refuses = any(not finishing(call) for call in event.calls)
         if refuses and then.batches.completed(self.limits.cycle_rounds) is not None:
             return then, stop(NAME, CODE, self.limits.cycle_rounds, self.limits.cycle_rounds, _tools(event))
         return then._judge(event)
 
     def _next(self, batch: Batch) -> Stall:
         """The batch before is complete: fold its outcome in, and begin the new one."""
-        brought = hash((self.outcome, self.tree.id))
+        brought = self._brought()
         batches = self.batches.add((self.batch, brought)) if self.batch else self.batches
         if batch != self.batch:
-            return Stall(self.limits, batches, batch, count=1, tree=self.tree)
+            return Stall(self.limits, batches, batch, count=1, tree=self.tree, borne=self.borne)
         news = self.earlier is not None and self.earlier != brought
-        return replace(
-            self,
-            batches=batches,
-            count=2 if news else self.count + 1,
-            outcome=0,
-            earlier=brought,
-            forcing=self.forcing and not news,
-        )
+        return replace(self, batches=batches, count=2 if news else self.count + 1, results={}, earlier=brought)
 
     def _judge(self, event: ReplyReceived) -> tuple[Stall, Verdict]:
         first = self.limits.stall_batches
         if self.count >= first + 2:
             return self, stop(NAME, CODE, self.count, first + 1, _tools(event))
         if self.count == first + 1:
-            told = "your next turn has its tools withheld: finish then, or give up and say why."
+            told = "unless the results change now, your next turn has its tools withheld: finish then, or give up."
             return replace(self, forcing=True), self._warn(f"Stalled: {told}", event)
         if self.count == first:
             return self, self._warn("Do something else, or finish.", event)
@@ -100,5 +133,5 @@ class Stall:
         return Warn(NAME, CODE, message, self.count, self.limits.stall_batches + 1, _tools(event))
 
 
-def _tools(event: ReplyReceived) -> dict[str, str | int | float | bool | list[str | int | float | bool | None] | None]:
+def _tools(event: ReplyReceived) -> Evidence:
     return {"tools": [call.tool for call in event.calls[:8]]}

@@ -19,14 +19,19 @@ _CONTENTS = 32
 
 @dataclass(frozen=True, slots=True)
 class FileHistory:
-    """One file's substantive writes. `contents` are the last blob ids, newest last; `shrinking` diffs in a row got
-    smaller."""
+    """One file's substantive writes. `contents` are the last blob ids, newest last, and begin with the one before the
+    first write; `shrinking` diffs in a row got smaller."""
 
     writes: int = 0
     returns: int = 0
     contents: tuple[str, ...] = ()
     size: int = 0
     shrinking: int = 0
+
+    @classmethod
+    def begin(cls, write: FileWrite) -> FileHistory:
+        """Before the file's first write; a new file has no earlier content."""
+        return cls(contents=(write.before,) if write.before else ())
 
     def add(self, write: FileWrite, counted_from: int) -> FileHistory:
         """The history with one more write. A deletion is no earlier content: scratch files come and go."""
@@ -64,7 +69,7 @@ class Thrash:
 
     def _add(self, files: dict[str, FileHistory], write: FileWrite) -> Verdict:
         path = posixpath.normpath(write.path)
-        history = files.pop(path, FileHistory())
+        history = files.pop(path, None) or FileHistory.begin(write)
         if not write.substantive or history.contents[-1:] == (write.blob,):
             files[path] = history
             return ALLOW

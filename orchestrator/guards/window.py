@@ -4,35 +4,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from orchestrator.domain.events import Compacted, Event, TurnRequested
+from orchestrator.domain.events import Compacted, Event
 from orchestrator.domain.verdict import ALLOW, Verdict, Warn
 from orchestrator.guards.guard import stop
 from orchestrator.guards.limits import GuardLimits
 
 NAME = "window"
 CODE = "context_exhausted"
+_LEAST = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """`tokens` is the last request's window. A compaction gains headroom when the window after it is smaller."""
+    """A compaction has gained headroom when it leaves at least a twentieth of the cap free. The cap is the window's, or
+    after a context-length error the size that was refused. So one that takes nearly nothing away from a request over
+    the cap gains none, and one that was due to the number of calls, with room left, has it, whatever it took away. How
+    large the request before was, itself compacted, says nothing: a worker whose every reply fills the window works on
+    as long as each compaction makes room again. `in_vain` compactions in a row gained none."""
 
     limits: GuardLimits
-    tokens: int | None = None
     in_vain: int = 0
 
     def observe(self, event: Event) -> tuple[Window, Verdict]:
-        """Compare the window after a compaction with the one before."""
-        if isinstance(event, TurnRequested):
-            return replace(self, tokens=event.window_tokens), ALLOW
-        if not isinstance(event, Compacted) or self.tokens is None:
+        """Compare the window after a compaction with its cap; one of which the cap is not known says nothing."""
+        if not isinstance(event, Compacted) or event.token_cap <= 0:
             return self, ALLOW
-        if event.window_tokens < self.tokens:
+        if event.window_tokens <= (1 - _LEAST) * event.token_cap:
             return replace(self, in_vain=0), ALLOW
         return replace(self, in_vain=self.in_vain + 1)._judge(event)
 
     def _judge(self, event: Compacted) -> tuple[Window, Verdict]:
-        most, evidence = self.limits.compactions_without_headroom, {"window tokens": event.window_tokens}
+        most = self.limits.compactions_without_headroom
+        evidence = {
+            "tokens before compaction": event.uncompacted_tokens,
+            "after it": event.window_tokens,
+            "cap": event.token_cap,
+        }
         if self.in_vain >= most:
             return self, stop(NAME, CODE, self.in_vain, most, evidence)
         if self.in_vain < most - 1:

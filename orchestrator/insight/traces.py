@@ -25,6 +25,10 @@ from orchestrator.domain.events import TurnRequested as Turn
 MOST_CALLS = 500
 """Calls after which a trace that is repeated for ever is given up."""
 
+_SILENT_CHARS = 300
+"""Up to so many characters a command's result may be no more than what an agent's scaffold says around no output: exit
+code, directory, interpreter."""
+
 _AT = datetime(2000, 1, 1, tzinfo=UTC)
 _WRITES = frozenset({"write_file", "edit_file", "delete_file"})
 _PURE = frozenset({"read_file", "list_files", "search", "read_output"})
@@ -159,9 +163,10 @@ def _writes(call: TraceCall, signature: str) -> tuple[FileWrite, ...]:
 
 
 def _error(call: TraceCall, signature: str) -> str:
-    """The error's hash. A command's error is its own, as the toolbox has it: two greps without a match are no error
-    made twice."""
-    return f"{signature} {call.result_sha}" if call.name == "run_command" else call.result_sha
+    """The error's hash. A command's failure whose output says nothing is its own, as run_command has it: two greps
+    without a match are no error made twice. Of a trace only the length is known."""
+    silent = call.name == "run_command" and call.result_chars <= _SILENT_CHARS
+    return f"{signature} {call.result_sha}" if silent else call.result_sha
 
 
 def _substantive(arguments: Mapping[str, Any]) -> bool:

@@ -72,7 +72,7 @@ class Story(Part):
 def _turn_events(turn: Row, calls: tuple[RequestedCall, ...]) -> Iterator[Event]:
     at = instant(turn["startedAt"])
     if turn["compacted"]:
-        yield Compacted(at=at, window_tokens=turn["windowTokens"])
+        yield build(Compacted, turn, at=at)
     yield build(TurnRequested, turn, at=at)
     if turn["status"] != "requested":
         failed = turn["status"] == "failed"

@@ -59,6 +59,7 @@ def _change(objects: pygit2.Repository, patch: pygit2.Patch) -> FileChange:
         substantive=_substantive(objects, delta),
         binary=bool(delta.is_binary),
         link_target=_blob(objects, side).decode("utf-8", "backslashreplace") if kind == "symlink" else "",
+        before="" if status == "added" else str(delta.old_file.id),
     )
 
 

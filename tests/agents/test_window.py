@@ -58,6 +58,20 @@ def _talk(limits: Limits = WIDE) -> Talk:
     return Talk(Transcript(HEAD), Window(HEAD), limits)
 
 
+def test_a_compaction_says_what_the_request_would_have_been_and_its_cap() -> None:
+    """guards.md, window: the tokens without compaction, with it, and the cap, for whoever judges what it gained."""
+    talk = _talk(Limits(token_cap=3_000))
+    told = []
+    for _ in range(8):
+        talk.turn("word " * 900)
+        told.append(talk.compose())
+    for composed in told:
+        assert composed.token_cap == 3_000
+        assert composed.compacted == (composed.uncompacted > 3_000)
+        assert composed.tokens < composed.uncompacted if composed.compacted else composed.tokens == composed.uncompacted
+    assert sum(composed.compacted for composed in told) > 2
+
+
 def _in_full(messages: Sequence[Message]) -> list[str]:
     return [message["tool_call_id"] for message in messages if message["role"] == "tool"]
 

@@ -111,12 +111,12 @@ class Choke:
         return self.seq
 
     def _call(self, turn: int, each: RequestedCall) -> None:
-        earlier = None if each.control or each.defect else self.panel.earlier(each)
+        earlier = self.panel.earlier(each)
         verdicts = self.judge(ToolRequested(each.seq, self.at, turn, each, earlier))
         status: CallStatus = "duplicate" if earlier is not None else "ok"
         if any(isinstance(v, Refuse | Stop) for v in verdicts):
             status = "refused"
-        elif each.defect:
+        elif each.defect and earlier is None:
             status = "error"
         self._finish(each, status, Result() if status == "refused" else self.answer(each))
 

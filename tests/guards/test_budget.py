@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.events import ToolRequested
+from orchestrator.domain.events import ReplyReceived, RequestedCall, ToolRequested
 from orchestrator.domain.verdict import Warn
 from orchestrator.guards.panel import Panel
 from tests.guards.scripts import LIMITS, START, call, choke
@@ -105,6 +106,54 @@ def test_a_refused_or_malformed_call_is_not_executed() -> None:
     run.turn([call("write_file", "etc/x"), call("read_file", 1), call("read_file", 2, defect="not JSON")])
     assert run.statuses == ["refused", "ok", "error"]
     assert run.panel.calls_executed == 1
+
+
+BEYOND = {
+    "a served duplicate": call("read_file", 0),
+    "a report": call("report_progress", "on it"),
+    "a request for more": call("request_budget", 5),
+    "a defective call": call("read_file", "x", defect="not JSON"),
+}
+
+
+@pytest.mark.parametrize("each", BEYOND.values(), ids=BEYOND)
+def test_at_100_percent_every_call_that_does_not_finish_is_one_beyond_the_budget(each: RequestedCall) -> None:
+    """R1.6: with the tools withheld a duplicate, a control tool and a defective call are refused as call N+1 is, and
+    after the granted turn the next one stops."""
+    run = choke(3).run([[call("read_file", n)] for n in range(3)])
+    run.turn([each])
+    assert (run.statuses[-1], run.code) == ("refused", None)
+    run.turn([each])
+    assert (run.code, run.executed) == ("budget_exhausted", 3)
+
+
+def test_cached_reads_and_reports_do_not_prolong_a_used_up_budget() -> None:
+    """R1.6: after call N a worker gets two more turns, whatever it asks for in them."""
+    cached = [[call("read_file", n % 10)] for n in range(40)]
+    reports = [[call("report_progress", n)] for n in range(40)]
+    for asked in (cached, reports):
+        run = choke(20).run([*([call("read_file", n)] for n in range(20)), *asked])
+        assert run.code == "budget_exhausted"
+        assert sum(isinstance(event, ReplyReceived) for event in run.events) == 22
+
+
+def test_more_may_be_asked_for_in_the_reply_that_used_up_the_budget() -> None:
+    """R3.4: request_budget beside call N is heard, because its turn had its tools; a grant re-opens."""
+    run = choke(2)
+    run.turn([call("read_file", 1), call("read_file", 2), call("read_file", 3), call("request_budget", 2)])
+    assert run.statuses == ["ok", "ok", "refused", "ok"]
+    run.grant(2)
+    assert not run.panel.withholds_tools
+    run.run([[call("read_file", 3)], [call("report_progress", 1)], [call("read_file", 4)]])
+    assert (run.statuses[4:], run.code) == (["ok"] * 3, None)
+
+
+def test_finishing_badly_in_the_granted_turn_is_not_a_call_beyond_the_budget() -> None:
+    """R1.6: finish_task with arguments that do not parse is answered as such, and may be tried again."""
+    run = choke(2).run([[call("read_file", n)] for n in range(3)])
+    run.turn([call("finish_task", "{", defect="not JSON")])
+    run.turn([call("finish_task")])
+    assert (run.statuses[-2:], run.code) == (["error", "ok"], None)
 
 
 @given(budget=st.integers(1, 40), batches=st.lists(st.integers(0, 15), max_size=20), grants=st.lists(st.integers(0, 9)))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 
-from orchestrator.domain.events import Resumed
+import pytest
+
+from orchestrator.domain.events import FileWrite, RequestedCall, Resumed, ScopeDecided, ToolFinished, ToolRequested
 from orchestrator.domain.verdict import Refuse
-from tests.guards.scripts import START, Result, call, choke
+from tests.guards.scripts import START, Result, call, choke, reply
 
 READ = call("read_file", "a.py")
 
@@ -41,10 +44,64 @@ def test_a_refused_write_changes_nothing() -> None:
     assert run.statuses == ["ok", "refused", "duplicate"]
 
 
-def test_a_refused_call_answers_no_other() -> None:
-    """Scope: the same write outside the allowed paths twice in one reply is refused twice, never served or executed."""
-    run = choke(allowed=("src/**",)).run([[call("write_file", "etc/x"), call("write_file", "etc/x")]])
-    assert run.statuses == ["refused", "refused"]
+def test_a_refused_call_answers_its_repeats_within_the_reply() -> None:
+    """guards.md: 157 identical writes outside the allowed paths in one reply are one refusal, every id answered."""
+    run = choke(allowed=("src/**",)).run([[call("write_file", "etc/x")] * 157])
+    assert run.statuses == ["refused", *["duplicate"] * 156]
+    assert (run.code, run.panel.calls_requested) == (None, 1)
+
+
+@pytest.mark.parametrize(
+    "each",
+    [
+        call("read_file", "x", defect="not JSON"),
+        call("teleport", "x", defect="unknown tool"),
+        call("report_progress", "here"),
+        call("request_budget", "5"),
+    ],
+    ids=lambda each: each.tool + (each.defect or ""),
+)
+def test_identical_calls_of_one_reply_that_are_not_executed_count_once(each: RequestedCall) -> None:
+    """guards.md: malformed calls, unknown tools and control tools of one reply count once for every guard too."""
+    run = choke(20).run([[each] * 157, [call("read_file", 1)]])
+    assert run.statuses[1:] == ["duplicate"] * 156 + ["ok"]
+    assert (run.code, run.panel.calls_requested) == (None, 2)
+    assert [w for w in run.warnings if w.guard != "malformed"] == []
+
+
+def test_the_same_malformed_reply_again_and_again_still_stops() -> None:
+    """R1.11: a flood counts once a reply, and three such replies in a row stop."""
+    run = choke().run([[call("read_file", "x", defect="not JSON")] * 30] * 9)
+    assert run.code == "malformed_calls"
+
+
+def test_the_same_refused_reply_again_and_again_still_stops() -> None:
+    """R1.8: a flood of one refused write, reply after reply, is a stall."""
+    run = choke(allowed=()).run([[call("write_file", "x")] * 30] * 9)
+    assert (run.code, run.executed) == ("stalled", 0)
+
+
+def test_a_repeat_is_judged_anew_once_it_is_granted() -> None:
+    """guards.md: a write that was refused and then granted in the same reply is executed when it is asked for again."""
+    run = choke(allowed=("src/**",))
+    write = replace(call("write_file", "docs/a"), seq=11)
+    panel, _ = run.panel.judge(reply(10, (write, replace(write, seq=13))))
+    panel, refused = panel.judge(ToolRequested(11, START, 10, write))
+    panel, _ = panel.judge(ToolFinished(11, START, write, "refused", "", "r", 0.0))
+    assert isinstance(refused[0], Refuse)
+    assert panel.earlier(write) == 11
+    panel, _ = panel.judge(ScopeDecided(12, START, 12, ("docs/**",), "", granted=True, decided_by="pm", reason=""))
+    assert panel.earlier(write) is None
+    assert panel.judge(ToolRequested(13, START, 10, replace(write, seq=13)))[1] == ()
+
+
+def test_a_repeated_failure_is_judged_anew_once_a_file_has_changed() -> None:
+    """R1.4: refused, then an edit in the same reply, then the same call: executed, because something changed."""
+    wrote = Result(tree="t1", writes=(FileWrite("b", 1, 0, "blob"),))
+    run = choke(answer=lambda each: wrote if each.mutating else Result(error="gone"))
+    run.run([[READ, call("search", n)] for n in range(3)])
+    run.turn([READ, READ, call("edit_file", "b=1"), READ])
+    assert run.statuses[-4:] == ["refused", "duplicate", "ok", "error"]
 
 
 def test_a_write_within_a_batch_makes_what_follows_new() -> None:

@@ -47,7 +47,7 @@ RESULTS = st.builds(
     writes=st.sampled_from([(), (FileWrite("a", 2, 1, "b1"),), (FileWrite("a", 1, 0, "b2"),)]),
 )
 EXTRAS: list[Event] = [
-    Compacted(LATER, 500),
+    Compacted(LATER, 500, 900, 510),
     ProgressReported(900, LATER, 1, 1, "going well", "t1", "f"),
     BudgetDecided(901, LATER, 1, 3, "", granted=True, granted_calls=3, decided_by="pm", reason=""),
     ScopeDecided(902, LATER, 1, ("x",), "", granted=True, decided_by="pm", reason=""),

@@ -154,6 +154,34 @@ def test_a_success_or_an_edit_ends_a_streak_of_errors() -> None:
     assert run.code is None
 
 
+def test_differently_worded_commands_that_fail_alike_are_the_same_error() -> None:
+    """Same error: the arguments say nothing; the fourth command with one error stops."""
+    run = choke(answer=lambda _: Result(error="can't open file", tree="t")).run(
+        [[call("run_command", n)] for n in range(9)]
+    )
+    assert run.warned("same_error") == [3]
+    assert (run.code, run.executed) == ("same_error", 4)
+
+
+def test_a_command_that_repairs_and_fails_again_is_work() -> None:
+    """Same error: `sed -i ... && pytest` with the same short failure each time changes files, which ends the streak."""
+    trees = _changing("tree")
+    run = choke(answer=lambda _: Result(error="FAILED (failures=1)", tree=next(trees)))
+    assert run.run([[call("run_command", n)] for n in range(15)]).code is None
+
+
+def test_different_tests_that_fail_alike_between_edits_are_work() -> None:
+    """Same error: other test commands with the same short failure, with an edit between any two of them."""
+    trees = _changing("tree")
+    run = choke(
+        answer=lambda each: (
+            Result(tree=next(trees)) if each.tool == "edit_file" else Result(error="FAILED (failures=1)")
+        )
+    )
+    run.run([[each] for n in range(15) for each in (call("run_command", f"test {n}"), call("edit_file", f"f{n}={n}"))])
+    assert run.code is None
+
+
 def test_ten_equal_errors_of_one_reply_count_once() -> None:
     """Same error: the worker cannot react before it has seen the first."""
     run = choke(answer=lambda _: Result(error="E"))

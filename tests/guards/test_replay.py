@@ -128,6 +128,15 @@ def test_the_answer_has_the_shape_that_calibrate_prints() -> None:
     assert honest == {"id": "t", "calls": 1, "stop": None, "warnings": []}
 
 
+def test_a_trace_of_commands_that_fail_alike_is_the_same_error() -> None:
+    """Same error: four commands with one error text stop; four without output do not."""
+    told, silent = ([run(f"x{n}", "E", ok=False, chars=chars) for n in range(9)] for chars in (400, 200))
+    stop = replay_trace(trace(*told), ReplayLimits()).stop
+    assert stop is not None
+    assert (stop.code, stop.at_tool_call) == ("same_error", 4)
+    assert replay_trace(trace(*silent), ReplayLimits()).stop is None
+
+
 def test_a_closing_finish_task_is_left_out_of_the_cycle() -> None:
     """Issue 4: the graft repeats work, not the end of it."""
     work = trace(edit(1), run("pytest", "ok"), step("finish_task", "done"))
@@ -163,6 +172,10 @@ def test_limits_are_read_at_the_top_or_in_a_guards_table() -> None:
 @pytest.mark.parametrize(
     ("toml", "said"),
     [
+        ("budget_warnings = [nan, 2.0]", "budget_warnings"),
+        ("budget_warnings = [0.95, 0.8]", "budget_warnings"),
+        ("budget_warnings = [0.0]", "budget_warnings"),
+        ("budget_warnings = [0.5, 1.5]", "budget_warnings"),
         ("repetition_stopp = 4", "'repetition_stopp'; did you mean 'repetition_stop'"),
         ("[guards]\nxyzzy = 1", "'xyzzy'"),
         ("repetition_stop = 'many'", "repetition_stop = 'many'"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 from orchestrator.domain.events import Compacted, TurnRequested
+from orchestrator.domain.verdict import Refuse
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.panel import Panel
 from tests.guards.scripts import LIMITS, START, Choke, Result, call, choke, reply
@@ -42,6 +43,70 @@ def test_text_in_the_forced_turn_gives_the_tools_back_but_keeps_the_count() -> N
     assert not run.panel.withholds_tools
     run.turn(BATCH)
     assert run.code == "stalled"
+
+
+def test_a_second_text_in_a_forced_turn_stops_whatever_led_to_it() -> None:
+    """R1.8: same call four times, text, another call four times, text: the second refusal to finish is the end."""
+    run = choke(answer=lambda _: Result(tree="t"))
+    for n in range(9):
+        run.run([[call("run_command", n)]] * 4)
+        assert run.panel.stopped is not None or run.panel.withholds_tools
+        run.run([[]])
+    assert (run.code, run.executed) == ("stalled", 8)
+    assert run.panel.stopped is not None
+    assert "replied with text for the second time" in run.panel.stopped.message
+
+
+def test_a_malformed_finish_leaves_the_tools_withheld() -> None:
+    """R1.8: finish_task that cannot be parsed is no way out of the forced turn, and no refusal to finish."""
+    run = choke().run([BATCH] * 4)
+    run.turn([call("finish_task", "{", defect="not JSON")])
+    assert (run.code, run.panel.withholds_tools) == (None, True)
+    run.turn(BATCH)
+    assert run.code == "stalled"
+
+
+def test_a_poll_that_comes_up_at_the_fourth_request_goes_on() -> None:
+    """R1.7: waiting three times, then ready: the forced finish is dropped when the fourth batch brings news."""
+    results = iter(["waiting"] * 3 + ["ready"])
+    run = choke(answer=lambda each: Result(next(results) if each.tool == "run_command" else "same", tree="t"))
+    run.run([[call("run_command", "poll")]] * 4)
+    assert run.warned("stall") == [3, 4]
+    assert not run.panel.withholds_tools
+    run.run([[call("write_file", "a=1")], [call("read_file", "a")]])
+    assert (run.code, run.statuses) == (None, ["ok"] * 6)
+
+
+def test_a_stop_in_the_forced_turn_says_what_was_seen() -> None:
+    """R3.5: four identical batches and then another call are four, and the sentence says so; the same one is five."""
+    for last, seen, told in ((call("read_file", 1), 4, "asked for other calls"), (BATCH[0], 5, "asked for the same")):
+        run = choke().run([[BATCH[0]]] * 4)
+        run.turn([last])
+        assert run.panel.stopped is not None
+        assert run.panel.stopped.observed == seen
+        assert f"asked for {seen} times" in run.panel.stopped.message
+        assert told in run.panel.stopped.message
+
+
+def test_a_refused_repeated_failure_is_told_to_finish_when_its_tools_go() -> None:
+    """R1.4, R1.8: the fourth identical failing call is refused and the next turn withholds the tools; the advice is
+    to finish, not to make a different call."""
+    run = choke(answer=lambda _: Result(error="gone")).run([[call("read_file", "x")]] * 4)
+    refusal = next(v for v in run.verdicts if isinstance(v, Refuse))
+    assert (run.statuses, run.panel.withholds_tools) == (["error"] * 3 + ["refused"], True)
+    assert "your next turn has its tools withheld: finish then, or give up" in refusal.message
+    assert "different call" not in refusal.message
+    run.turn([call("finish_task")])
+    assert run.code is None
+
+
+def test_a_repeated_failure_without_a_stall_may_be_followed_by_a_different_call() -> None:
+    """R1.4: where the tools stay, the advice is a different call, and a different call is heard."""
+    run = choke(answer=lambda each: Result(error="gone") if each.tool == "read_file" else Result())
+    run.run([[each] for n in range(4) for each in (call("read_file", "x"), call("search", n))])
+    refusal = next(v for v in run.verdicts if isinstance(v, Refuse))
+    assert "make a different call" in refusal.message
+    assert (run.code, run.panel.withholds_tools) == (None, False)
 
 
 def test_order_and_repeats_within_a_batch_say_nothing() -> None:
@@ -109,19 +174,24 @@ def test_one_valid_call_ends_a_row_of_malformed_replies() -> None:
 
 
 def test_three_compactions_without_headroom_stop() -> None:
-    """Window: each compaction that leaves the window no smaller counts; one that helps resets."""
-    assert _compact([900, 950, 960]).code == "context_exhausted"
-    assert _compact([900, 400, 900, 950]).code is None
+    """Window: each compaction that leaves less than a twentieth of the cap free counts; one that leaves more resets."""
+    run = _compact([(1_100, 960), (3_000, 990), (1_010, 1_000)])
+    assert (run.warned("window"), run.code) == ([2], "context_exhausted")
+    assert _compact([(1_100, 960), (1_100, 950), (1_100, 960), (1_100, 990)]).code is None
 
 
-def _compact(windows: list[int]) -> Choke:
+def test_compactions_that_make_room_each_time_never_stop() -> None:
+    """Window: equal sizes after each of many compactions are no lack of headroom, nor is one of small calls, due to
+    their number, that takes away nothing."""
+    assert _compact([(1_800, 900)] * 30).warnings == []
+    assert _compact([(300, 300)] * 30).warnings == []
+
+
+def _compact(windows: list[tuple[int, int]]) -> Choke:
     run = choke()
-    turn = TurnRequested(1, START, "m", 1, 0.0, 1, window_tokens=900)
-    run.judge(turn)
-    before = 900
-    for after in windows:
-        run.judge(Compacted(START, after))
-        run.judge(TurnRequested(1, START, "m", 1, 0.0, 1, window_tokens=max(before, after)))
+    for before, after in windows:
+        run.judge(Compacted(START, after, before, token_cap=1_000))
+        run.judge(TurnRequested(1, START, "m", 1, 0.0, 1, window_tokens=after))
     return run
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
+from itertools import count, pairwise
 
 from orchestrator.domain.events import FileWrite, ProgressReported, ScopeDecided
 from orchestrator.domain.verdict import Refuse
@@ -68,6 +68,21 @@ def test_a_file_back_at_an_earlier_content_warns_at_2_and_stops_at_3() -> None:
     assert (run.code, run.executed) == ("thrashing", 5)
 
 
+def test_the_content_before_the_first_write_is_an_earlier_one() -> None:
+    """Thrash: A, original, A, original: the original is known by the blob before the first write, so the second return
+    warns and the third stops."""
+    blobs = ["O", *["A", "O"] * 10]
+    run = _writing([FileWrite("a.py", 1, 1, b, before=a) for a, b in pairwise(blobs)])
+    assert run.warned("thrash") == [2]
+    assert (run.code, run.executed) == ("thrashing", 4)
+
+
+def test_a_new_file_has_no_content_before_its_first_write() -> None:
+    """Thrash: a file that did not exist has nothing to return to."""
+    run = _writing([FileWrite("a.py", 1, 1, blob) for blob in ("v0", "v1", "v0")])
+    assert run.warned("thrash") == []
+
+
 def test_a_scratch_file_may_come_and_go() -> None:
     """Thrash: a deletion is no earlier content."""
     blobs = [blob for n in range(4) for blob in (f"v{n}", "")]
@@ -129,11 +144,55 @@ def test_a_worker_without_reports_may_finish_at_call_100() -> None:
 
 def test_a_report_with_news_starts_the_count_again() -> None:
     """R3.8: a new text with a changed tree is progress."""
-    run = choke()
+    writes = (FileWrite("a", 1, 0, "b"),)
+    run = choke(answer=lambda each: Result(tree=each.signature, writes=writes if each.mutating else ()))
     for n in range(5):
+        run.turn([call("run_command", f"codegen {n}")])
         _work(run, 40, n * 40)
-        _report(run, f"step {n}", f"tree {n}")
+        _report(run, f"step {n}", f"run_command(codegen {n})")
     assert (run.code, run.warned("checkpoint")) == (None, [])
+
+
+def test_a_first_report_of_reading_alone_is_no_progress() -> None:
+    """R3.8: with nothing changed since the attempt began the first report gains nothing: call 101 is not executed."""
+    run = choke()
+    _work(run, 99)
+    _report(run, "I have read it all", "t0")
+    _work(run, 99, 99)
+    assert (run.code, run.executed) == ("no_progress", 100)
+    assert run.warned("checkpoint") == [50, 99]
+
+
+def test_a_first_report_after_commands_that_changed_nothing_is_no_progress() -> None:
+    """R3.8: the attempt's first tree is the one that a command left without writing."""
+    run = choke(answer=lambda _: Result(tree="t0"))
+    run.run([[call("run_command", n)] for n in range(99)])
+    _report(run, "I have looked at it all", "t0")
+    run.run([[call("run_command", n)] for n in range(100, 199)])
+    assert (run.code, run.executed) == ("no_progress", 100)
+
+
+def test_a_first_report_after_a_write_is_progress() -> None:
+    """R3.8: a file changed since the attempt began."""
+    writes = (FileWrite("a", 1, 0, "b"),)
+    run = choke(
+        answer=lambda each: Result(tree="t1" if each.mutating else None, writes=writes if each.mutating else ())
+    )
+    run.turn([call("write_file", "a=1")])
+    _work(run, 60)
+    _report(run, "one file is written", "t1")
+    _work(run, 99, 60)
+    assert (run.code, run.warned("checkpoint")) == (None, [50, 50])
+
+
+def test_a_report_is_asked_for_again_25_calls_after_the_last_one() -> None:
+    """R3.8: a report that is no progress is not asked for again in the very next turn."""
+    run = choke()
+    _work(run, 25)
+    _report(run, "reading", "t0")
+    asked = [run.panel.progress_due]
+    _work(run, 25, 25)
+    assert [*asked, run.panel.progress_due] == [False, True]
 
 
 def test_the_same_text_or_unchanged_facts_are_no_progress() -> None:

@@ -262,7 +262,7 @@ def long_story() -> list[list[Event]]:
     broken = call(8, "nonsense", mutating=False, defect="There is no tool nonsense.", arguments_json="{not json")
     budget, scope = call(9, "request_budget", control=True), call(11, "request_scope", control=True)
     cut_off = call(14, "run_command", pure=False)
-    written = (FileWrite("shop/z.py", 3, 0, "b1"), FileWrite("shop/a b ü.py", 0, 9, "", substantive=False))
+    written = (FileWrite("shop/z.py", 3, 0, "b1", before="b0"), FileWrite("shop/a b ü.py", 0, 9, "", substantive=False))
     return [
         [Resumed(at[0], T0 - timedelta(hours=1)), turn(1, at[0], reserved_usd=None)],
         [reply(1, (write, again, report), at[1]), ToolRequested(2, at[1], 1, write)],
@@ -273,8 +273,17 @@ def long_story() -> list[list[Event]]:
             ToolRequested(4, at[3], 1, report),
             ProgressReported(5, at[3], 4, 2, "half way", "tree1", "f0"),
             finished(report, at[4]),
-            Compacted(at[5], 320),
-            turn(6, at[5], compacted=True, window_tokens=320, tools_withheld=True, reserved_usd=0.0),
+            Compacted(at[5], 320, 900, 400),
+            turn(
+                6,
+                at[5],
+                compacted=True,
+                window_tokens=320,
+                uncompacted_tokens=900,
+                token_cap=400,
+                tools_withheld=True,
+                reserved_usd=0.0,
+            ),
         ],
         [
             reply(6, (broken, budget, scope), at[6], text="", cost_usd=None, estimated=True, wait_ms=3.25),

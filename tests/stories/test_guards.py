@@ -15,7 +15,7 @@ import pytest
 from agents.chat.scripted import serve
 from tests.stories.replays import assert_replay_agrees
 from tests.stories.scripts import Conversation, call, finish, plan_of, review, script, task, worker
-from tests.stories.story import Story, make_repository
+from tests.stories.story import CALC, TEST_CALC, Story, make_repository
 
 
 def calls(*asked: dict[str, Any]) -> dict[str, Any]:
@@ -40,6 +40,17 @@ def write(path: str, text: str) -> dict[str, Any]:
 
 TRUE = "    verification: ['true']\n"
 POLL = shell('python3 -c \'import os; print("waited", os.urandom(8).hex(), "left", os.getrandom(1)[0])\'')
+WAIT = shell(
+    "n=$(cat .n 2>/dev/null || echo 0); echo $((n+1)) > .n; if [ $n -ge 3 ]; then echo ready; else echo wait; fi"
+)
+FILES = {"calc.py": CALC, "test_calc.py": TEST_CALC, ".gitignore": ".n\n", "reverts.txt": "as it was\n"}
+
+
+def flood(key: str, *replies: dict[str, Any]) -> Conversation:
+    """One reply with too much of the same, then honest work."""
+    return worker(key, *replies, write(f"{key}.txt", "x\n"), finish())
+
+
 WORKERS: dict[str, Conversation] = {
     "spirals": worker("spirals", shell("cat calc.py")),
     "circles": worker("circles", read("calc.py"), read("test_calc.py"), shell("ls"), then="cycle 3"),
@@ -58,6 +69,21 @@ WORKERS: dict[str, Conversation] = {
                         calls(*(shell(f"echo late {n}") for n in range(20))), finish()),
     "forks-files": worker("forks-files", *(write(f"forks-files{n}.txt", f"{n}\n") for n in range(40))),
     "echoes": worker("echoes", *(shell(f"echo word{n}") for n in range(40))),
+    "caches": worker("caches", calls(*(shell(f"echo {n}") for n in range(18))), read("calc.py"), read("test_calc.py"),
+                     *[read("calc.py"), read("test_calc.py")] * 20),
+    "reports": worker("reports", calls(*(shell(f"echo {n}") for n in range(20))),
+                      *(call("report_progress", description="word " * n) for n in range(1, 40))),
+    "looks": worker("looks", *(calls(*(shell(f"echo {n} {m}") for n in range(33))) for m in range(3)),
+                    call("report_progress", description="I have read it all."),
+                    *(shell(f"echo {n} more") for n in range(40))),
+    "reverts": worker("reverts", write("reverts.txt", "other\n"), write("reverts.txt", "as it was\n"), then="cycle 2"),
+    "words-errors": worker("words-errors", *(shell(f"python3 nope.py # {n}") for n in range(20))),
+    "waits": flood("waits", *[WAIT] * 4),
+    "floods-scope": flood("floods-scope", calls(*[write("test_calc.py", "x")] * 157)),
+    "floods-malformed": flood("floods-malformed", {"calls": [["read_file", "{broken"]] * 30}),
+    "floods-unknown": flood("floods-unknown", calls(*[call("teleport", a=1)] * 157)),
+    "floods-reports": flood("floods-reports", calls(*[call("report_progress", description="here")] * 8)),
+    "texts": worker("texts", *[*[shell("echo a")] * 4, {"text": "Hm."}, *[shell("echo b")] * 4, {"text": "Hm."}] * 3),
     "gives-up": worker("gives-up", call("give_up", reason="The library is missing.")),
     "asks-budget": worker("asks-budget", call("request_budget", additional=500, justification="many files"),
                           call("request_budget", additional=5, justification="again"),
@@ -70,7 +96,9 @@ WORKERS: dict[str, Conversation] = {
 DECIDER = {"when": {"role": "decider"}, "replies": [
     call("submit_decision", granted=True, amount=500, paths=["docs/**"], reason="Justified.")]}  # fmt: skip
 MUSES = {"when": {"role": "decider", "task": "asks-in-vain"}, "replies": [{"text": "Hm, let me think."}]}
-BUDGETS = {"silent": 150}
+BUDGETS = {"silent": 150, "looks": 150}
+RECOVERS = ("polls", "unknown-tool", "scope-tool", "floods", "asks-budget", "asks-scope", "asks-in-vain", "waits",
+            "floods-scope", "floods-malformed", "floods-unknown", "floods-reports")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +106,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     """The story after one run over all the workers above; an attempt that a bound stops is not followed by another."""
     folder = tmp_path_factory.mktemp("guards") / "repository"
     conversations = [*WORKERS.values(), MUSES, DECIDER, review()]
-    with Story(make_repository(folder)).closing() as story, serve(script(*conversations)) as served:
+    with Story(make_repository(folder, FILES)).closing() as story, serve(script(*conversations)) as served:
         story.use_model(served.base_url)
         story.environ["ORCHESTRATE_RUN_STOPS"] = "1"
         story.plan(plan_of(*map(_task, WORKERS), verification="true"))
@@ -90,8 +118,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
 
 def _task(key: str) -> str:
     budget = f"    tool_call_budget: {BUDGETS.get(key, 20)}\n"
-    writes = [f"{key}.txt"] if key in ("alternates", "polls", "unknown-tool", "scope-tool", "scope-shell", "floods",
-                                       "asks-budget", "asks-scope", "asks-in-vain") else []  # fmt: skip
+    writes = [f"{key}.txt"] if key in (*RECOVERS, "alternates", "scope-shell", "reverts") else []
     allowed = "" if writes else "    allowed_paths: ['forks-files*']\n"
     return task(key, writes=writes, more=budget + "    max_attempts: 1\n" + allowed)
 
@@ -126,6 +153,12 @@ def statuses(story: Story, key: str) -> list[str]:
         ("silent", {"no_progress"}, 100),
         ("forks-files", {"budget_exhausted"}, 20),
         ("echoes", {"budget_exhausted"}, 20),
+        ("caches", {"budget_exhausted"}, 20),
+        ("reports", {"budget_exhausted"}, 20),
+        ("looks", {"no_progress"}, 100),
+        ("reverts", {"thrashing"}, 4),
+        ("words-errors", {"same_error"}, 4),
+        ("texts", {"stalled"}, 8),
     ],
 )
 def test_a_misbehaving_worker_is_stopped_by_arithmetic(
@@ -157,11 +190,10 @@ def test_a_stop_is_in_the_graph_with_what_was_seen_and_its_limit(ended: Story, k
     assert (rows[0]["status"], rows[0]["reason"]) == ("failed", "stops_exhausted")
 
 
-@pytest.mark.parametrize(
-    "key", ["polls", "unknown-tool", "scope-tool", "floods", "asks-budget", "asks-scope", "asks-in-vain"]
-)
+@pytest.mark.parametrize("key", RECOVERS)
 def test_a_worker_that_recovers_is_not_stopped(ended: Story, key: str) -> None:
-    """Polling with changing results, one unknown tool, one refusal or a flood of reads end in acceptance."""
+    """Polling with changing results, one unknown tool, one refusal, or one reply with a flood of one call, whatever
+    comes of that call, end in acceptance."""
     assert attempt(ended, key)["status"] == "accepted"
 
 
@@ -173,6 +205,16 @@ def test_a_batch_of_157_identical_calls_is_executed_once(ended: Story) -> None:
         "RETURN count(c) AS n, count(DISTINCT first) AS firsts"
     )
     assert linked == [{"n": 156, "firsts": 1}]
+
+
+def test_a_used_up_budget_is_one_finishing_turn(ended: Story) -> None:
+    """After call N cached reads and reports get one refusal and then the stop, not forty more paid turns (R1.6)."""
+    for key in ("caches", "reports"):
+        rows = ended.ask(
+            "MATCH (:Task {key: $key})-[:HAS_ATTEMPT]->()-[:TOOK]->(t) WHERE t.toolsWithheld RETURN count(t) AS n",
+            key=key,
+        )
+        assert rows == [{"n": 2}]
 
 
 def test_with_5_calls_left_a_batch_of_20_executes_5(ended: Story) -> None:

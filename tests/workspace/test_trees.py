@@ -31,13 +31,16 @@ def test_odd_names_are_exact(workspace: Worktree, name: str) -> None:
 
 
 def test_modified_and_deleted_files_are_counted(workspace: Worktree) -> None:
-    """Lines added and removed; a deletion has no blob."""
+    """Lines added and removed; a deletion has no blob, and each tells the blob before it."""
+    new = after(workspace, **{"new.md": b"# New\n"})
+    assert (new.before, after(workspace, **{"new.md": b"# Newer\n"}).before) == ("", new.blob)
     modified = after(workspace, **{"README.md": b"# Sample\nmore\n"})
     assert (modified.status, modified.added, modified.removed, modified.kind) == ("modified", 1, 0, "file")
     before = workspace.snapshot()
     workspace.delete("README.md")
     [deleted] = workspace.changes(before, workspace.snapshot())
     assert (deleted.status, deleted.removed, deleted.blob, deleted.substantive) == ("deleted", 2, "", True)
+    assert deleted.before == modified.blob
 
 
 def test_rename_is_a_deletion_and_an_addition(workspace: Worktree) -> None:

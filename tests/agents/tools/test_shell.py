@@ -39,6 +39,14 @@ def test_equal_failures_of_other_commands_are_no_repeated_error(do: Do) -> None:
     assert one.error_hash == do("run_command", command="grep -r nothing1 app").error_hash
 
 
+def test_commands_that_fail_with_the_same_words_are_one_error(do: Do) -> None:
+    """guards.md, same error: how the command is worded says nothing when its output does; a bare count is no word."""
+    words = [do("run_command", command=f"python3 nope.py # {n}").error_hash for n in range(2)]
+    assert words[0] == words[1]
+    counts = [do("run_command", command=f"grep -c nothing{n} app/main.py").error_hash for n in range(2)]
+    assert counts[0] != counts[1]
+
+
 def test_durations_and_temporary_paths_do_not_change_the_outcome(do: Do) -> None:
     """Outcomes are hashed without their noise (F1), so that a repeated result is seen to be the same."""
     one = do("run_command", command="echo ran in 0.31s in /tmp/a1/x; false")

@@ -68,6 +68,7 @@ def test_values_that_look_alike_stay_apart() -> None:
 def test_defaults_paths_and_cosmetic_arguments_do_not_make_a_call_another(parse: Parse, workspace: Workspace) -> None:
     """Defaults are filled in, paths have one spelling, and a justification is no part of what is asked (R1.2)."""
     assert parse("list_files").signature == parse("list_files", path=".", glob=None).signature
+    assert parse("list_files", path="").signature == parse("list_files", path=".").signature
     spellings = ("app/main.py", "./app//main.py", f"{workspace.shown_root}/app/main.py")
     assert len({parse("read_file", path=path).signature for path in spellings}) == 1
     asks = (parse("request_budget", additional=5, justification=why).signature for why in ("a", "b"))
