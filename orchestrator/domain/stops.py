@@ -244,7 +244,7 @@ _REASONS = (
         "attempts_exhausted",
         "task",
         "gate",
-        "{observed} attempts were not accepted; max_attempts is {limit}.",
+        "{observed} attempts ended without accepted work; {limit} that end so are allowed.",
         "`orchestrate show` has the open findings; split the task, or retry it with a note or another model.",
     ),
     StopReason(
@@ -301,11 +301,15 @@ def next_step(code: str) -> str:
     return reason(code).next_step
 
 
+def sentence(code: str, observed: float, limit: float) -> str:
+    """The end and its figures, in one sentence for a person. Raises KeyError for an unknown code."""
+    return reason(code).sentence.format(observed=_figure(observed), limit=_figure(limit))
+
+
 def explain(code: str, observed: float, limit: float, evidence: Evidence | None = None) -> str:
     """One sentence for a person, what was seen, and what can be done next. Raises KeyError for an unknown code."""
-    entry = reason(code)
-    sentence = entry.sentence.format(observed=_figure(observed), limit=_figure(limit))
-    return " ".join(part for part in (sentence, _seen(evidence or {}), entry.next_step) if part)
+    parts = (sentence(code, observed, limit), _seen(evidence or {}), next_step(code))
+    return " ".join(part for part in parts if part)
 
 
 def _figure(number: float) -> str:

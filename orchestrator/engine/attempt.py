@@ -12,7 +12,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 
-from orchestrator.domain import stops
 from orchestrator.domain.errors import (
     DiskFullError,
     GraphError,
@@ -40,7 +39,7 @@ from orchestrator.engine.purse import Purse, halts
 from orchestrator.engine.review import Reviewed, review_attempt
 from orchestrator.engine.start import Start, find_start
 from orchestrator.engine.totals import Totals
-from orchestrator.gates.decision import decide, diagnose, out_of_attempts
+from orchestrator.gates.decision import Ended, RanOut, decide, diagnose, out_of_attempts
 from orchestrator.guards.panel import Panel, replay
 
 _ENDING_TOOLS = frozenset({"finish_task", "give_up"})
@@ -336,13 +335,14 @@ class Attempt:
         findings = passed.findings if passed else ()
         raised = review.findings if review and not review.passed else ()  # a pass outweighs what its mode lets through
         held = (*findings, *raised)
-        ran_out = None if status == "accepted" else self._ran_out(status, reason)
+        ended = Ended(self._claim.number, status, reason, detail)
+        ran_out = None if status == "accepted" else self._ran_out(ended)
         return Conclusion(
             attempt_status=status,
             stop_reason=reason,
             stop_detail=detail,
             task_status="completed" if status == "accepted" else "failed" if ran_out else "pending",
-            task_stop_reason="completed" if status == "accepted" else ran_out,
+            task_stop_reason="completed" if status == "accepted" else ran_out.code if ran_out else None,
             at=now,
             duration_ms=(self._parts.clock.monotonic() - self._began) * 1000,
             totals=self._attempt_totals(passed),
@@ -361,20 +361,17 @@ class Attempt:
             )
             if passed
             else None,
-            diagnosis=diagnose(ran_out, f"{reason}. {detail}", self._earlier, held, stops.next_step(reason), now)
-            if ran_out
-            else None,
+            diagnosis=diagnose(ran_out, self._earlier, ended, held, now) if ran_out else None,
             commit=merged.commit if merged else None,
             head_before=merged.head_before if merged else None,
             head_after=merged.commit if merged else None,
             error_context={"traceback": trace} if trace else {},
         )
 
-    def _ran_out(self, status: AttemptStatus, reason: str) -> str | None:
+    def _ran_out(self, ended: Ended) -> RanOut | None:
         return out_of_attempts(
             self._earlier,
-            status,
-            reason,
+            ended,
             max_attempts=self._claim.task.max_attempts,
             stops=self._parts.settings.run.stops,
         )

@@ -79,6 +79,26 @@ def test_a_rejected_attempts_findings_are_in_the_next_assignment(story: Story, m
     assert "AssertionError" in told
 
 
+def test_a_task_that_ran_out_tells_every_attempt_and_promises_no_further_one(story: Story, model: Serve) -> None:
+    """The diagnosis holds the last attempt too and says what to do with the task, as show does (R2.12, X6)."""
+    model(script(worker("subtract", WRONG, finish()), review()))
+    story.plan(plan_of(task("subtract", more="    max_attempts: 2\n")))
+
+    assert story.run("execute").returncode == 1
+
+    (found,) = story.ask(
+        "MATCH (:Task)-[:DIAGNOSED_AS]->(d) RETURN d.attempts AS attempts, d.tried AS tried, d.actions AS actions"
+    )
+    assert found["attempts"] == 2
+    assert [line.partition(".")[0] for line in found["tried"]] == [
+        f"attempt {number}: rejected, gate_failed" for number in (1, 2)
+    ]
+    assert len(found["actions"]) == 1
+    for shown in (story.ok("show"), story.ok("show", "subtract")):
+        assert "split the task" in shown
+        assert "next attempt" not in shown
+
+
 def test_what_git_ignores_makes_no_check_pass(story: Story, model: Serve) -> None:
     """Checks see a fresh checkout of the snapshot, so a file that is not delivered cannot help them (R2.9)."""
     (story.repository / ".gitignore").write_text("*.local\n")
