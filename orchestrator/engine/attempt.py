@@ -66,6 +66,7 @@ class Attempt:
         self._tree: str | None = None
         self._worker_output = ""
         self._earlier: tuple[AttemptSummary, ...] = ()
+        self._stage = 1
         self._subject = Subject(claim.task.key, claim.number)
         self._commands = tuple(dict.fromkeys((*claim.task.verification, *plan.verification)))
 
@@ -98,7 +99,7 @@ class Attempt:
     def _execute(self) -> Outcome:
         head = self._parts.reader.run(self._claim.run_id).head_commit
         start = find_start(self._parts, self._claim, head)
-        self._earlier = start.earlier
+        self._earlier, self._stage = start.earlier, start.stage
         self._tree = start.tree
         workspace = self._parts.workspaces.open(self._claim.attempt_id, start.tree, head=start.base)
         try:
@@ -355,7 +356,7 @@ class Attempt:
                 reviewed=bool(review and review.passed),
                 ran_out=ran_out is not None,
                 check_id=passed.id,
-                stage=1,
+                stage=self._stage,
                 at=now,
                 diff_hash=passed.tree,
             )

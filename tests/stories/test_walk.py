@@ -171,7 +171,7 @@ class Subtract(unittest.TestCase):
 
 
 def test_a_new_run_tells_a_task_why_a_bound_stopped_it(story: Story, model: Serve) -> None:
-    """After a stop by a bound, a second execute tells the worker why: no task is retried unchanged (R3.12)."""
+    """After a stop by a bound, a second execute tells the worker why; its stage is 2, the Decision's too (R3.12)."""
     spiral = worker("subtract", call("read_file", path="calc.py"), attempt=1)
     served = model(script(spiral, worker("subtract", WRITE, finish(), attempt=2), review()))
     story.environ["ORCHESTRATE_RUN_STOPS"] = "1"
@@ -184,3 +184,4 @@ def test_a_new_run_tells_a_task_why_a_bound_stopped_it(story: Story, model: Serv
     assert "was stopped" in told
     assert "loop_detected" in told or "stalled" in told
     assert story.ask("MATCH (a:Attempt) RETURN a.stage AS stage ORDER BY a.number") == [{"stage": 1}, {"stage": 2}]
+    assert story.ask("MATCH (:Attempt {number: 2})-[:CONCLUDED]->(d) RETURN d.stage AS stage") == [{"stage": 2}]
