@@ -131,7 +131,6 @@ class Attempt:
             task=self._claim.task,
             number=self._claim.number,
             budget=self._claim.task.tool_call_budget,
-            stage=start.stage,
             allowed_paths=start.allowed_paths,
             verification=self._commands,
             dependencies=dependencies,
