@@ -14,12 +14,8 @@ from typing import Literal
 from orchestrator.domain.finding import Finding, findings_hash
 from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.domain.records import AttemptSummary, Decision, Diagnosis
-from orchestrator.domain.stops import next_step, sentence
+from orchestrator.domain.stops import ATTEMPT_STOPS, Fault, next_step, sentence
 
-INFRASTRUCTURE = frozenset(
-    {"model_error", "review_error", "check_infrastructure", "baseline_unavailable", "workspace_error", "lease_lost"}
-)
-_BOUNDED = INFRASTRUCTURE - {"model_error", "lease_lost"}  # these end the run, or belong to another process
 MOST_INFRASTRUCTURE_FAILURES = 2  # R4.14, R4.16
 
 
@@ -51,18 +47,6 @@ def decide(
     )
 
 
-def counts(attempt: AttemptSummary) -> bool:
-    """Whether an ended attempt counts against max_attempts."""
-    return attempt.status in ("accepted", "rejected", "stopped") or (
-        attempt.status == "failed" and attempt.stop_reason not in INFRASTRUCTURE
-    )
-
-
-def continues(attempt: AttemptSummary) -> bool:
-    """Whether its successor goes on where it was cut off, with what is left of its budget, and is told no findings."""
-    return attempt.status == "interrupted" or attempt.stop_reason in INFRASTRUCTURE
-
-
 @dataclass(frozen=True, slots=True)
 class Ended:
     """How the attempt ends that is being concluded: it is in no history yet."""
@@ -71,6 +55,23 @@ class Ended:
     status: AttemptStatus
     stop_reason: str
     stop_detail: str
+
+
+def counts(attempt: AttemptSummary | Ended) -> bool:
+    """Whether an ended attempt counts against max_attempts."""
+    return _fault(attempt) == "work"
+
+
+def continues(attempt: AttemptSummary | Ended) -> bool:
+    """Whether its successor goes on where it was cut off, with what is left of its budget, and is told no findings."""
+    return _fault(attempt) != "work"
+
+
+def _fault(attempt: AttemptSummary | Ended) -> Fault:
+    """Of an interrupted attempt the reason may be a bound, the run's own."""
+    if attempt.status == "interrupted" or attempt.stop_reason is None:
+        return "outage"
+    return ATTEMPT_STOPS[attempt.stop_reason].fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +85,10 @@ class RanOut:
 
 def out_of_attempts(earlier: Iterable[AttemptSummary], ended: Ended, *, max_attempts: int, stops: int) -> RanOut | None:
     """Whether an attempt that was not accepted is its task's last."""
-    past = list(earlier)
-    counted = sum(map(counts, past)) + (ended.status in ("rejected", "stopped") or ended.stop_reason == "gave_up")
-    stopped = sum(a.status == "stopped" for a in past) + (ended.status == "stopped")
-    infrastructure = sum(a.stop_reason in _BOUNDED for a in past) + (ended.stop_reason in _BOUNDED)
+    attempts: list[AttemptSummary | Ended] = [*earlier, ended]
+    counted = sum(map(counts, attempts))
+    stopped = sum(attempt.status == "stopped" for attempt in attempts)
+    infrastructure = sum(_fault(attempt) == "infrastructure" for attempt in attempts)
     if stopped >= stops:
         return RanOut("stops_exhausted", stopped, stops)
     if counted >= max_attempts:

@@ -63,23 +63,23 @@ def test_complete_needs_clean_gates_and_a_review(
     assert decision.decision == expected
 
 
-@pytest.mark.parametrize(
-    ("status", "reason", "counted"),
-    [
-        ("rejected", "gate_failed", True),
-        ("rejected", "review_failed", True),
-        ("stopped", "loop_detected", True),
-        ("failed", "gave_up", True),
-        ("interrupted", "interrupted", False),
-        ("failed", "model_error", False),
-        ("failed", "review_error", False),
-        ("failed", "check_infrastructure", False),
-    ],
-)
-def test_what_was_not_the_workers_fault_does_not_count(status: AttemptStatus, reason: str, counted: bool) -> None:
-    """An interruption or an infrastructure failure uses up no attempt (R2.6, R4.14), and is continued."""
-    assert counts(ended(status, reason)) is counted
-    assert continues(ended(status, reason)) is not counted
+INFRASTRUCTURE = {"review_error", "check_infrastructure", "baseline_unavailable", "workspace_error"}
+OUTAGES = {"model_error", "lease_lost", "interrupted", "cancelled"}
+
+
+@pytest.mark.parametrize("reason", sorted(ATTEMPT_STOPS))
+def test_what_was_not_the_workers_fault_does_not_count(reason: str) -> None:
+    """An interruption or an infrastructure failure uses up no attempt (R2.6, R4.14), and is continued; every other end
+    counts, a bound's above all: no task is retried unchanged for ever (R3.12)."""
+    attempt = ended("failed", reason)
+    assert counts(attempt) is (reason not in INFRASTRUCTURE | OUTAGES)
+    assert continues(attempt) is not counts(attempt)
+
+
+def test_an_attempt_that_the_runs_own_bound_cut_off_is_continued() -> None:
+    """Its reason is a bound, and its status says that it was not the task's."""
+    attempt = ended("interrupted", "token_limit")
+    assert (counts(attempt), continues(attempt)) == (False, True)
 
 
 def ran_out(past: Sequence[AttemptSummary], status: AttemptStatus, reason: str, max_attempts: int = 6) -> RanOut | None:
@@ -102,12 +102,17 @@ def test_two_stops_by_a_bound_end_a_task() -> None:
     assert ran_out([stop], "rejected", "gate_failed") is None
 
 
-def test_two_infrastructure_failures_end_a_task_and_outages_never_do() -> None:
-    """Two checks without an answer fail it (R4.14); an endpoint that is away ends the run instead."""
-    check = ended("failed", "check_infrastructure")
-    away = ended("failed", "model_error")
-    assert ran_out([check], "failed", "check_infrastructure") == RanOut("attempts_exhausted", 2, 2)
-    assert ran_out([away] * 9, "failed", "model_error") is None
+@pytest.mark.parametrize("reason", sorted(INFRASTRUCTURE))
+def test_two_infrastructure_failures_end_a_task(reason: str) -> None:
+    """Two checks without an answer fail it, or two reviews, or git twice (R4.14, R2.6)."""
+    assert ran_out([], "failed", reason) is None
+    assert ran_out([ended("failed", reason)], "failed", reason) == RanOut("attempts_exhausted", 2, 2)
+
+
+@pytest.mark.parametrize("reason", sorted(OUTAGES))
+def test_outages_never_end_a_task(reason: str) -> None:
+    """An endpoint that is away ends the run instead."""
+    assert ran_out([ended("failed", reason)] * 9, "failed", reason) is None
 
 
 def test_a_diagnosis_tells_every_attempt_and_what_to_do_with_the_task() -> None:
