@@ -143,7 +143,7 @@ _REASONS = (
         "review_error",
         "attempt",
         "The review gave no usable answer in {observed} tries; {limit} are made.",
-        "Check the verifier's model (`orchestrate doctor --model`), then retry the task.",
+        "Check the verifier's model (`orchestrate doctor --model`), then execute the task again.",
         fault="infrastructure",
     ),
     StopReason(
@@ -157,7 +157,7 @@ _REASONS = (
         "baseline_unavailable",
         "attempt",
         "The verification commands could not be measured at the start commit.",
-        "Make the plan's verification run on a clean checkout, then retry.",
+        "Make the plan's verification run on a clean checkout, then execute again.",
         fault="infrastructure",
     ),
     StopReason(
@@ -198,7 +198,7 @@ _REASONS = (
         "cancelled",
         "attempt",
         "It was cancelled.",
-        "`orchestrate retry` makes it pending again.",
+        "Nothing to do: a newer run of the plan has the task.",
         fault="outage",
     ),
     # --- ends of a task -----------------------------------------------------------------------------------------
@@ -207,13 +207,14 @@ _REASONS = (
         "attempts_exhausted",
         "task",
         "{observed} attempts ended without accepted work; {limit} that end so are allowed.",
-        "`orchestrate show` has the open findings; split the task, or retry it with a note or another model.",
+        "`orchestrate show` has the open findings; split the task, or `orchestrate execute --task` it again with "
+        "another model.",
     ),
     StopReason(
         "stops_exhausted",
         "task",
         "{observed} attempts were stopped by a bound; {limit} are allowed.",
-        "Split the task, or `orchestrate retry` it with a larger budget or another model.",
+        "Split the task, or `orchestrate execute --task` it again with a larger budget or another model.",
     ),
     StopReason(
         "not_converging",
@@ -239,7 +240,7 @@ ATTEMPT_STOPS: Mapping[str, StopReason] = {r.code: r for r in _REASONS if r.leve
 """Every code that an attempt can end with."""
 
 TASK_STOPS: Mapping[str, StopReason] = {r.code: r for r in _REASONS if r.level == "task"} | {
-    "cancelled": StopReason("cancelled", "task", "It was cancelled.", "`orchestrate retry` makes it pending again.")
+    "cancelled": StopReason("cancelled", "task", "It was cancelled.", "`orchestrate execute` makes it pending again.")
 }
 """Every code that a task can end with."""
 
