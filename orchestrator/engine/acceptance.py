@@ -11,8 +11,8 @@ from orchestrator.domain.records import Claim, Conclusion, Plan
 from orchestrator.engine.checkpass import CheckPass, run_checks
 from orchestrator.engine.parts import Parts
 from orchestrator.engine.start import Start
-from orchestrator.gates.checks import judge_checks, without_answer
-from orchestrator.gates.fingerprint import fingerprint
+from orchestrator.gates.checks import judge_checks, judge_unanswered
+from orchestrator.gates.merge import judge_conflicts
 
 _MOST_TRIES = 20  # each time another task was merged in between
 
@@ -67,7 +67,7 @@ def accept(
             },
         )
         if merge.commit is None:
-            return Acceptance(conclusion_for(merged=None), tuple(map(_conflict, merge.conflicts or (merge.detail,))))
+            return Acceptance(conclusion_for(merged=None), judge_conflicts(merge.conflicts or (merge.detail,)))
         findings = _check_merge(parts, plan, claim, merge.commit, passed, commands, number)
         if findings:
             return Acceptance(conclusion_for(merged=None), findings)
@@ -104,28 +104,4 @@ def _check_merge(
         checks = run_checks(parts, claim, workspace, commands, name)
     finally:
         workspace.close()
-    return (*judge_checks(checks, workspace.shown_root), *(_unanswered(c.command) for c in without_answer(checks)))
-
-
-def _conflict(path: str) -> Finding:
-    return Finding(
-        code="merge_conflict",
-        severity="error",
-        message=f"Another task of this run changed {path} in a conflicting way.",
-        source="check",
-        locus=path,
-        required_fix=f"Make the change to {path} again, on top of what is there now.",
-        fingerprint=fingerprint("merge_conflict", path),
-    )
-
-
-def _unanswered(command: str) -> Finding:
-    return Finding(
-        code="check_unanswered",
-        severity="error",
-        message=f"`{command}` gave no answer over the merged tree.",
-        source="check",
-        locus=command,
-        required_fix=f"Make `{command}` end by itself with 0.",
-        fingerprint=fingerprint("check_unanswered", command),
-    )
+    return (*judge_checks(checks, workspace.shown_root), *judge_unanswered(checks))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from orchestrator.domain.finding import Finding, Severity
 from orchestrator.domain.records import Criterion
-from orchestrator.gates.fingerprint import fingerprint
+from orchestrator.gates.found import found
 
 Strictness = Literal["strict", "normal", "lenient"]
 _MOST_ERRORS: Mapping[Strictness, int] = {"strict": 0, "normal": 0, "lenient": 2}
@@ -182,12 +182,4 @@ def _not_judged(text: str) -> Finding:
 
 
 def _finding(code: str, message: str, locus: str, *, severity: Severity = "error", required_fix: str = "") -> Finding:
-    return Finding(
-        code=code,
-        severity=severity,
-        message=message,
-        source="review",
-        locus=locus,
-        required_fix=required_fix or message,
-        fingerprint=fingerprint(code, locus),  # not the message: rewording is no new finding (R0.7)
-    )
+    return found("review", code, locus, message, required_fix or message, severity=severity)
