@@ -16,7 +16,6 @@ from orchestrator.domain.ports import Assignment, Workspace
 from orchestrator.domain.records import AttemptSummary
 
 _GOAL_CHARS = 4_000
-_MINIMAL_CHANGE_FROM = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +69,8 @@ def _sections(assignment: Assignment, brief: Briefing) -> str:
             _previous(assignment.previous, brief) if assignment.previous else "",
             render("overlays/findings", findings=briefing.findings(assignment.findings)) if assignment.findings else "",
             render("overlays/failed_checks", checks=brief.checks(failed)) if failed else "",
-            render("overlays/minimal_change") if _held_narrow(assignment) else "",
         )
     )
-
-
-def _held_narrow(assignment: Assignment) -> bool:
-    """From stage 2 on, where there are defects to hold it to: after a stop by a bound there are none."""
-    return assignment.stage >= _MINIMAL_CHANGE_FROM and bool(assignment.findings)
 
 
 def _previous(previous: AttemptSummary, brief: Briefing) -> str:

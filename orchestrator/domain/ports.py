@@ -339,7 +339,6 @@ class Assignment:
     task: Task
     number: int
     budget: int
-    stage: int
     allowed_paths: tuple[str, ...]
     verification: tuple[str, ...]
     dependencies: tuple[DependencyResult, ...] = ()

@@ -268,9 +268,9 @@ class AttemptTotals:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """Everything that ends an attempt, written as one transaction (graph-model.md, rule 2). `head_before`/`head_after`
-    move the run's head by compare-and-set and are None unless the attempt is accepted. `task_status` pending means
-    that another attempt may follow."""
+    """Everything that ends an attempt, written as one transaction (graph-model.md, rule 2). The run's head moves by
+    compare-and-set from `head_before` to `commit`; both are None unless the attempt is accepted. `task_status` pending
+    means that another attempt may follow."""
 
     attempt_status: AttemptStatus
     stop_reason: str
@@ -288,7 +288,6 @@ class Conclusion:
     diagnosis: Diagnosis | None = None
     commit: str | None = None
     head_before: str | None = None
-    head_after: str | None = None
     error_context: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from orchestrator.domain.errors import GraphError, OrchestrateError
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.records import Claim, Conclusion, Plan
 from orchestrator.engine.checkpass import CheckPass, run_checks
+from orchestrator.engine.concluding import Merged
 from orchestrator.engine.parts import Parts
 from orchestrator.engine.start import Start
-from orchestrator.gates.checks import judge_checks, without_answer
-from orchestrator.gates.fingerprint import fingerprint
+from orchestrator.gates.checks import judge_checks, judge_unanswered
+from orchestrator.gates.merge import judge_conflicts
 
 _MOST_TRIES = 20  # each time another task was merged in between
-
-
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """The commit that the run's head moves to, from `head_before`."""
-
-    commit: str
-    head_before: str
-
-
-class Conclude(Protocol):
-    """Makes the attempt's conclusion, for a merge or without one."""
-
-    def __call__(self, *, merged: Merged | None) -> Conclusion:
-        """The conclusion as it is to be written."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +23,7 @@ class Acceptance:
     """The conclusion that was written, or the findings that stood against the merge. `error` is why the branch does
     not follow the graph yet; the next start makes it."""
 
-    conclusion: Conclusion
+    conclusion: Conclusion | None = None
     findings: tuple[Finding, ...] = ()
     error: OrchestrateError | None = None
 
@@ -50,7 +35,7 @@ def accept(
     start: Start,
     passed: CheckPass,
     commands: tuple[str, ...],
-    conclusion_for: Conclude,
+    conclusion_for: Callable[[Merged], Conclusion],
 ) -> Acceptance:
     """Merge, check the merge where it differs from what was checked, conclude; again when the head moved meanwhile."""
     for number in range(1, _MOST_TRIES + 1):
@@ -67,11 +52,11 @@ def accept(
             },
         )
         if merge.commit is None:
-            return Acceptance(conclusion_for(merged=None), tuple(map(_conflict, merge.conflicts or (merge.detail,))))
+            return Acceptance(findings=judge_conflicts(merge.conflicts or (merge.detail,)))
         findings = _check_merge(parts, plan, claim, merge.commit, passed, commands, number)
         if findings:
-            return Acceptance(conclusion_for(merged=None), findings)
-        conclusion = conclusion_for(merged=Merged(merge.commit, run.head_commit))
+            return Acceptance(findings=findings)
+        conclusion = conclusion_for(Merged(merge.commit, run.head_commit))
         if parts.writer.conclude(claim, conclusion):
             return Acceptance(conclusion, error=_delivered(parts, run.branch, merge.commit))
     raise GraphError(
@@ -104,28 +89,4 @@ def _check_merge(
         checks = run_checks(parts, claim, workspace, commands, name)
     finally:
         workspace.close()
-    return (*judge_checks(checks, workspace.shown_root), *(_unanswered(c.command) for c in without_answer(checks)))
-
-
-def _conflict(path: str) -> Finding:
-    return Finding(
-        code="merge_conflict",
-        severity="error",
-        message=f"Another task of this run changed {path} in a conflicting way.",
-        source="check",
-        locus=path,
-        required_fix=f"Make the change to {path} again, on top of what is there now.",
-        fingerprint=fingerprint("merge_conflict", path),
-    )
-
-
-def _unanswered(command: str) -> Finding:
-    return Finding(
-        code="check_unanswered",
-        severity="error",
-        message=f"`{command}` gave no answer over the merged tree.",
-        source="check",
-        locus=command,
-        required_fix=f"Make `{command}` end by itself with 0.",
-        fingerprint=fingerprint("check_unanswered", command),
-    )
+    return (*judge_checks(checks, workspace.shown_root), *judge_unanswered(checks))

@@ -23,18 +23,22 @@ _TRIES = 2
 @dataclass(frozen=True, slots=True)
 class Reviewed:
     """A review that counts, or why there is none: `error` says it, `model_error` when the endpoint was the cause and
-    `bound` when the run's own bound was."""
+    `bound` when the run's own bound was. `unproven`: its claimed pass fails for want of evidence alone."""
 
     review: Review | None
     error: str = ""
     model_error: ModelError | None = None
     interrupted: bool = False
     bound: RunBoundError | None = None
+    unproven: bool = False
 
     @property
     def again(self) -> bool:
-        """Whether QC may be asked once more: its answer was no review, for no reason that would hold again."""
-        return self.review is None and self.model_error is None and self.bound is None and not self.interrupted
+        """Whether QC may be asked once more: its answer was no review, for no reason that would hold again, or a pass
+        with gaps in its evidence."""
+        if self.review is not None:
+            return self.unproven
+        return self.model_error is None and self.bound is None and not self.interrupted
 
 
 def review_attempt(
@@ -49,7 +53,7 @@ def review_attempt(
     dependencies: tuple[DependencyResult, ...],
     purse: Purse,
 ) -> Reviewed:
-    """Ask QC, at most twice when its answer decides nothing; fails closed."""
+    """Ask QC, at most twice when its answer decides nothing or leaves criteria without evidence; fails closed."""
     assignment = ReviewAssignment(
         goal=goal,
         task=claim.task,
@@ -96,7 +100,9 @@ def _ask(
     if ending.reason != "submitted":
         return _none(ending)
     try:
-        judged = judge_review(ending.arguments, opened.strictness, parts.settings.review.threshold)
+        judged = judge_review(
+            ending.arguments, opened.strictness, parts.settings.review.threshold, claim.task.acceptance_criteria
+        )
     except ReviewInvalidError as invalid:
         return Reviewed(None, f"QC's answer is no review: {invalid}.")
     return Reviewed(
@@ -112,7 +118,8 @@ def _ask(
             tool_call_count=totals.calls,
             duration_ms=duration_ms,
             at=parts.clock.now(),
-        )
+        ),
+        unproven=judged.unproven,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.ports import CommandResult
 from orchestrator.domain.records import Check
-from orchestrator.gates.fingerprint import fingerprint
+from orchestrator.gates.found import found
 
 _NO_ANSWER = frozenset({126, 127})  # the shell could not execute or find the program
 _EVIDENCE_CHARS = 2_000
@@ -26,6 +26,20 @@ def judge_checks(checks: Iterable[Check], workspace_root: str = "") -> tuple[Fin
     return tuple(_failed(check, workspace_root) for check in checks if check.outcome == "failed")
 
 
+def judge_unanswered(checks: Iterable[Check]) -> tuple[Finding, ...]:
+    """One finding for each command that gave no answer over a merge: what is delivered must be known to pass."""
+    return tuple(
+        found(
+            "check",
+            "check_unanswered",
+            check.command,
+            f"`{check.command}` gave no answer over the merged tree.",
+            f"Make `{check.command}` end by itself with 0.",
+        )
+        for check in without_answer(checks)
+    )
+
+
 def without_answer(checks: Iterable[Check]) -> tuple[Check, ...]:
     """The commands that gave no answer: neither the worker's failure nor its success."""
     return tuple(check for check in checks if check.outcome == "infrastructure")
@@ -33,14 +47,13 @@ def without_answer(checks: Iterable[Check]) -> tuple[Check, ...]:
 
 def _failed(check: Check, workspace_root: str) -> Finding:
     tail = check.output[-_EVIDENCE_CHARS:]
-    symptom = f"{check.exit_code} {tail}"
-    return Finding(
-        code="check_failed",
-        severity="error",
-        message=f"`{check.command}` exited with {check.exit_code}.",
-        source="check",
-        locus=check.command,
-        required_fix=f"Make `{check.command}` exit with 0.",
-        fingerprint=fingerprint("check_failed", check.command, symptom, workspace_root=workspace_root),
+    return found(
+        "check",
+        "check_failed",
+        check.command,
+        f"`{check.command}` exited with {check.exit_code}.",
+        f"Make `{check.command}` exit with 0.",
+        symptom=f"{check.exit_code} {tail}",
+        workspace_root=workspace_root,
         evidence=tail,
     )

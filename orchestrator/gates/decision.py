@@ -7,17 +7,15 @@ was rejected or gave up counts; one that died with its process or failed by our 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from orchestrator.domain.finding import Finding, findings_hash
 from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.domain.records import AttemptSummary, Decision, Diagnosis
+from orchestrator.domain.stops import ATTEMPT_STOPS, Fault, next_step, sentence
 
-INFRASTRUCTURE = frozenset(
-    {"model_error", "review_error", "check_infrastructure", "baseline_unavailable", "workspace_error", "lease_lost"}
-)
-_BOUNDED = INFRASTRUCTURE - {"model_error", "lease_lost"}  # these end the run, or belong to another process
 MOST_INFRASTRUCTURE_FAILURES = 2  # R4.14, R4.16
 
 
@@ -49,50 +47,81 @@ def decide(
     )
 
 
-def counts(attempt: AttemptSummary) -> bool:
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How the attempt ends that is being concluded: it is in no history yet."""
+
+    number: int
+    status: AttemptStatus
+    stop_reason: str
+    stop_detail: str
+
+
+def counts(attempt: AttemptSummary | Ended) -> bool:
     """Whether an ended attempt counts against max_attempts."""
-    return attempt.status in ("accepted", "rejected", "stopped") or (
-        attempt.status == "failed" and attempt.stop_reason not in INFRASTRUCTURE
-    )
+    return _fault(attempt) == "work"
 
 
-def continues(attempt: AttemptSummary) -> bool:
+def continues(attempt: AttemptSummary | Ended) -> bool:
     """Whether its successor goes on where it was cut off, with what is left of its budget, and is told no findings."""
-    return attempt.status == "interrupted" or attempt.stop_reason in INFRASTRUCTURE
+    return _fault(attempt) != "work"
 
 
-def out_of_attempts(
-    earlier: Iterable[AttemptSummary], status: AttemptStatus, stop_reason: str, *, max_attempts: int, stops: int
-) -> str | None:
-    """Why no attempt may follow the one that ends now with `status`: a task's stop code, or None."""
-    past = list(earlier)
-    counted = sum(map(counts, past)) + (status in ("rejected", "stopped") or stop_reason == "gave_up")
-    stopped = sum(a.status == "stopped" for a in past) + (status == "stopped")
-    infrastructure = sum(a.stop_reason in _BOUNDED for a in past) + (stop_reason in _BOUNDED)
+def _fault(attempt: AttemptSummary | Ended) -> Fault:
+    """Of an interrupted attempt the reason may be a bound, the run's own."""
+    if attempt.status == "interrupted" or attempt.stop_reason is None:
+        return "outage"
+    return ATTEMPT_STOPS[attempt.stop_reason].fault
+
+
+@dataclass(frozen=True, slots=True)
+class RanOut:
+    """Why no attempt may follow: a task's stop code, how many attempts ended in that way, and how many may."""
+
+    code: str
+    observed: int
+    limit: int
+
+
+def out_of_attempts(earlier: Iterable[AttemptSummary], ended: Ended, *, max_attempts: int, stops: int) -> RanOut | None:
+    """Whether an attempt that was not accepted is its task's last."""
+    attempts: list[AttemptSummary | Ended] = [*earlier, ended]
+    counted = sum(map(counts, attempts))
+    stopped = sum(attempt.status == "stopped" for attempt in attempts)
+    infrastructure = sum(_fault(attempt) == "infrastructure" for attempt in attempts)
     if stopped >= stops:
-        return "stops_exhausted"
-    if counted >= max_attempts or infrastructure >= MOST_INFRASTRUCTURE_FAILURES:
-        return "attempts_exhausted"
+        return RanOut("stops_exhausted", stopped, stops)
+    if counted >= max_attempts:
+        return RanOut("attempts_exhausted", counted, max_attempts)
+    if infrastructure >= MOST_INFRASTRUCTURE_FAILURES:
+        return RanOut("attempts_exhausted", infrastructure, MOST_INFRASTRUCTURE_FAILURES)
     return None
 
 
 def diagnose(
-    reason: str,
-    detail: str,
-    attempts: Sequence[AttemptSummary],
-    findings: Sequence[Finding],
-    next_step: str,
-    at: datetime,
+    ran_out: RanOut, earlier: Sequence[AttemptSummary], ended: Ended, findings: Sequence[Finding], at: datetime
 ) -> Diagnosis:
     """The report of a task that ran out, drawn from what is recorded (R2.12, the deterministic fallback)."""
-    tried = tuple(
-        f"attempt {a.number}: {a.status}, {a.stop_reason or '-'}. {a.stop_detail or ''}".strip() for a in attempts
-    )
+    why = sentence(ran_out.code, ran_out.observed, ran_out.limit)
     return Diagnosis(
-        summary=f"{reason}: {detail}",
+        summary=f"{ran_out.code}: {why} The last ended as {_told(ended)}",
         open_findings=tuple(f"{f.code}: {f.message}" for f in findings if f.blocking),
-        attempts=len(attempts),
-        tried=tried,
-        actions=(next_step,),
+        attempts=len(earlier) + 1,
+        tried=(*map(_tried, earlier), _tried(ended)),
+        actions=_actions(ran_out, ended),
         at=at,
     )
+
+
+def _tried(attempt: AttemptSummary | Ended) -> str:
+    return f"attempt {attempt.number}: {attempt.status}, {_told(attempt)}"
+
+
+def _told(attempt: AttemptSummary | Ended) -> str:
+    return f"{attempt.stop_reason or '-'}. {attempt.stop_detail or ''}".strip()
+
+
+def _actions(ran_out: RanOut, ended: Ended) -> tuple[str, ...]:
+    """What a rejection advises is for the attempt after it, and there is none."""
+    own = () if ended.status == "rejected" else (next_step(ended.stop_reason),)
+    return (*own, next_step(ran_out.code))

@@ -1,7 +1,8 @@
-"""Rules over QC's answer: what it must hold to count, and when a claimed pass is none (R2.2, R2.5, R2.10)."""
+"""Rules over QC's answer: what it must hold to count, and when a claimed pass is none (R2.2, R2.5, R2.9, R2.10)."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any, Literal
 
 from orchestrator.domain.finding import Finding, Severity
 from orchestrator.domain.records import Criterion
-from orchestrator.gates.fingerprint import fingerprint
+from orchestrator.gates.found import found
 
 Strictness = Literal["strict", "normal", "lenient"]
 _MOST_ERRORS: Mapping[Strictness, int] = {"strict": 0, "normal": 0, "lenient": 2}
@@ -25,6 +26,7 @@ _GROUPS: Mapping[str, Literal["security", "functionality", "code_quality", "othe
     "functionality": "functionality",
     "code_quality": "code_quality",
 }
+_UNPROVEN = frozenset({"criterion_unproven", "criterion_not_judged"})
 
 
 class ReviewInvalidError(ValueError):
@@ -33,17 +35,22 @@ class ReviewInvalidError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The review as the rules see it: `passed` may differ from what the model claimed."""
+    """The review as the rules see it: `passed` may differ from what the model claimed. `unproven`: the model claimed a
+    pass and nothing is against it but that its evidence has gaps, which is QC's omission and not a defect."""
 
     passed: bool
     score: int
     feedback: str
     criteria: tuple[Criterion, ...]
     findings: tuple[Finding, ...]
+    unproven: bool = False
 
 
-def judge_review(answer: Mapping[str, Any], strictness: Strictness, threshold: int) -> Judgement:
-    """The rules' verdict over submit_review's arguments. Raises ReviewInvalidError when they decide nothing."""
+def judge_review(
+    answer: Mapping[str, Any], strictness: Strictness, threshold: int, acceptance_criteria: Sequence[str] = ()
+) -> Judgement:
+    """The rules' verdict over submit_review's arguments, for a task with these acceptance criteria. Raises
+    ReviewInvalidError when they decide nothing."""
     score, claimed = _score(answer), answer.get("passed")
     if not isinstance(claimed, bool):
         raise ReviewInvalidError(f"passed must be true or false, not {_shown(claimed)}")
@@ -51,7 +58,10 @@ def judge_review(answer: Mapping[str, Any], strictness: Strictness, threshold: i
     criteria = tuple(_criteria(_entries(answer, "criteria")))
     findings = tuple(_findings(_entries(answer, "findings")))
     held = _held_against(claimed, score, threshold, criteria, findings, feedback, strictness)
-    return Judgement(not held and claimed, score, feedback, criteria, (*findings, *held))
+    gaps = _gaps(criteria, acceptance_criteria) if claimed else ()
+    raised = (*findings, *held, *gaps)
+    unproven = bool(gaps) and all(finding.code in _UNPROVEN for finding in raised if finding.blocking)
+    return Judgement(claimed and not held and not gaps, score, feedback, criteria, raised, unproven)
 
 
 def _score(answer: Mapping[str, Any]) -> int:
@@ -104,6 +114,26 @@ def _held_against(
     return (_finding("review_failed", feedback, "feedback"),)
 
 
+def _gaps(criteria: Sequence[Criterion], acceptance_criteria: Sequence[str]) -> tuple[Finding, ...]:
+    """What a pass leaves without evidence (R2.9)."""
+    unproven = (criterion for criterion in criteria if criterion.passed and not criterion.evidence.strip())
+    return (*map(_unproven, unproven), *map(_not_judged, _left_out(criteria, acceptance_criteria)))
+
+
+def _left_out(criteria: Sequence[Criterion], acceptance_criteria: Sequence[str]) -> list[str]:
+    """The acceptance criteria that were not judged. Models reword, so as many entries as there are criteria are enough;
+    where there are fewer, those whose text does not come back are named."""
+    judged = [criterion for criterion in criteria if criterion.passed is not None]
+    if len(judged) >= len(acceptance_criteria):
+        return []
+    known = {_plain(criterion.text) for criterion in judged}
+    return [text for text in acceptance_criteria if _plain(text) not in known]
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
 def _too_many(findings: Sequence[Finding], strictness: Strictness) -> str:
     count = Counter(finding.severity for finding in findings)
     if count["critical"] or count["error"] > _MOST_ERRORS[strictness]:
@@ -141,13 +171,15 @@ def _failed_criterion(criterion: Criterion) -> Finding:
     return _finding("criterion_failed", message, criterion.text, required_fix=f"Meet: {criterion.text}")
 
 
+def _unproven(criterion: Criterion) -> Finding:
+    message = f"Criterion without evidence: {criterion.text}"
+    return _finding("criterion_unproven", message, criterion.text, required_fix=f"Show that it holds: {criterion.text}")
+
+
+def _not_judged(text: str) -> Finding:
+    message = f"Acceptance criterion not judged: {text}"
+    return _finding("criterion_not_judged", message, text, required_fix=f"Show that it holds: {text}")
+
+
 def _finding(code: str, message: str, locus: str, *, severity: Severity = "error", required_fix: str = "") -> Finding:
-    return Finding(
-        code=code,
-        severity=severity,
-        message=message,
-        source="review",
-        locus=locus,
-        required_fix=required_fix or message,
-        fingerprint=fingerprint(code, locus),  # not the message: rewording is no new finding (R0.7)
-    )
+    return found("review", code, locus, message, required_fix or message, severity=severity)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Collection, Iterable, Iterator
 
-from orchestrator.domain.finding import Finding, Source
+from orchestrator.domain.finding import Finding
 from orchestrator.domain.ports import FileChange
-from orchestrator.gates.fingerprint import fingerprint
+from orchestrator.gates.found import found
 from orchestrator.gates.globs import allows
 
 _GIT_CONFIGURATION = frozenset({".gitignore", ".gitattributes", ".gitmodules"})
@@ -22,12 +22,12 @@ def judge_size(changes: Collection[FileChange], max_files: int, max_lines: int) 
     """The diff budget: at most so many changed files and lines (R4.12)."""
     lines = sum(change.added + change.removed for change in changes)
     return tuple(
-        _finding(
+        found(
+            "diff_budget",
             "diff_budget",
             what,
             f"{observed} {what} changed, limit {limit}.",
             f"Change at most {limit} {what}, or raise max_changed_{what} of the task.",
-            source="diff_budget",
         )
         for what, observed, limit in (("files", len(changes), max_files), ("lines", lines, max_lines))
         if observed > limit
@@ -37,7 +37,7 @@ def judge_size(changes: Collection[FileChange], max_files: int, max_lines: int) 
 def judge_outputs(declared: Iterable[str], present: Collection[str]) -> tuple[Finding, ...]:
     """A declared output file that does not exist keeps the task open without a QC call (R3.14)."""
     return tuple(
-        _finding("missing_output", path, f"The declared output {path} does not exist.", f"Write {path}.")
+        found("scope", "missing_output", path, f"The declared output {path} does not exist.", f"Write {path}.")
         for path in declared
         if path not in present and not any(char in path for char in "*?[")
     )
@@ -45,24 +45,28 @@ def judge_outputs(declared: Iterable[str], present: Collection[str]) -> tuple[Fi
 
 def nested_repository(detail: str) -> Finding:
     """A snapshot was refused because of a nested `.git`: nobody could see what changes inside (decision 5)."""
-    return _finding("nested_repository", detail, detail, "Remove the nested .git.", severity="critical")
+    return found("scope", "nested_repository", detail, detail, "Remove the nested .git.", severity="critical")
 
 
 def _judge_change(change: FileChange, allowed_paths: tuple[str, ...]) -> Iterator[Finding]:
     path = change.path
     if not allows(path, allowed_paths, existed=change.status != "added"):
-        yield _finding(
+        yield found(
+            "scope",
             "out_of_scope",
             path,
             f"{path} was {change.status}, but the task may only change {', '.join(allowed_paths) or 'nothing'}.",
             f"Restore {path}, or ask for it with request_scope before changing it.",
         )
     elif posixpath.basename(path).lower() in _GIT_CONFIGURATION and path not in allowed_paths:
-        yield _finding("git_settings", path, f"{path} changes what git sees.", f"Restore {path}.", severity="critical")
+        yield found(
+            "scope", "git_settings", path, f"{path} changes what git sees.", f"Restore {path}.", severity="critical"
+        )
     if change.kind == "gitlink" and change.status != "deleted":
         yield nested_repository(f"{path} is a nested repository.")
     if change.kind == "symlink" and change.status != "deleted" and _escapes(path, change.link_target):
-        yield _finding(
+        yield found(
+            "scope",
             "symlink_escape",
             path,
             f"{path} is a symlink to {change.link_target}, outside the repository.",
@@ -82,18 +86,4 @@ def _escapes(path: str, target: str) -> bool:
         or resolved == ".."
         or climbs != sorted(climbs, reverse=True)
         or any(part.rstrip(". ").lower() == ".git" for part in resolved.split("/"))
-    )
-
-
-def _finding(
-    code: str, locus: str, message: str, required_fix: str, *, source: Source = "scope", severity: str = "error"
-) -> Finding:
-    return Finding(
-        code=code,
-        severity="critical" if severity == "critical" else "error",
-        message=message,
-        source=source,
-        locus=locus,
-        required_fix=required_fix,
-        fingerprint=fingerprint(code, locus),
     )

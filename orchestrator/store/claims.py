@@ -69,6 +69,7 @@ class Claims(Part):
                 return  # repeated after a lost acknowledgement
             task = tx.run("task_lock", taskId=claim.task.id, by=claim.attempt_id)[0]
             check_transition("Task", task["status"], "awaiting_qc")
+            check_transition("Attempt", found["status"], "awaiting_qc")
             tx.run("attempt_set", attemptId=claim.attempt_id, properties=row)
             tx.run("task_status", taskId=claim.task.id, status="awaiting_qc")
 
@@ -102,6 +103,7 @@ class Claims(Part):
                 return False
             task = tx.run("task_lock", taskId=orphan.task_id, by=orphan.attempt_id)[0]
             check_transition("Task", task["status"], "pending")
+            check_transition("Attempt", found[0]["status"], "interrupted")
             higher = orphan.fence + 1
             tx.run("calls_interrupt", attemptId=orphan.attempt_id)
             lived = orphan.last_event_at - orphan.started_at

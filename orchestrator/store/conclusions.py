@@ -192,12 +192,12 @@ def _concluded_before(tx: Transaction, claim: Claim, conclusion: Conclusion) -> 
 
 
 def _move_head(tx: Transaction, claim: Claim, conclusion: Conclusion) -> None:
-    if conclusion.head_after is None:
+    if conclusion.commit is None:
         return
     run = tx.run("run_lock", runId=claim.run_id, by=claim.attempt_id)[0]
     if run["headCommit"] != conclusion.head_before:
         raise _HeadMovedError
-    tx.run("run_head", runId=claim.run_id, head=conclusion.head_after)
+    tx.run("run_head", runId=claim.run_id, head=conclusion.commit)
 
 
 def _write_judgement(tx: Transaction, claim: Claim, ending: _Ending) -> None:

@@ -6,17 +6,17 @@ import dataclasses
 from datetime import datetime
 
 from orchestrator.domain.errors import UserError
-from orchestrator.domain.lifecycle import OPEN_RUN, RunStatus, check_transition
+from orchestrator.domain.lifecycle import OPEN_RUN, RunStatus, allowed_from, check_transition
 from orchestrator.domain.records import Run
 from orchestrator.store.connection import Row, Transaction
-from orchestrator.store.part import LIVE, Part
+from orchestrator.store.part import Part
 from orchestrator.store.records import build, iso
 
 BARRING = ["blocked", "cancelled", "failed", "rejected"]
 """Statuses of a dependency that keep its dependents blocked."""
 
-_RESET = ["running", "awaiting_qc", "failed", "blocked", "cancelled"]
-"""What a new run makes pending again; rejected tasks need an override, split ones are superseded."""
+_RESET = [status for status in allowed_from("Task", "pending") if status not in ("completed", "rejected")]
+"""What a new run makes pending again; completed tasks need `--fresh`, rejected ones an override."""
 
 
 class Runs(Part):
@@ -30,11 +30,12 @@ class Runs(Part):
         def work(tx: Transaction) -> Run:
             if not tx.run("plan_lock", planId=run.plan_id, runId=run.id):
                 raise UserError(f"There is no plan {run.plan_id}.")
-            found = tx.run("runs_open", planId=run.plan_id, statuses=sorted(OPEN_RUN))
-            if found and (not fresh or found[0]["run"]["id"] == run.id):
-                return _join(tx, build(Run, found[0]["run"]), run)
+            rows = tx.run("runs_open", planId=run.plan_id, by=run.id, statuses=sorted(OPEN_RUN))
+            found = [build(Run, each["run"]) for each in rows]
+            if found and (not fresh or found[0].id == run.id):
+                return _join(tx, found[0], run)
             for other in found:
-                tx.run("run_status", runId=other["run"]["id"], status="cancelled", finishedAt=iso(run.started_at))
+                _move(tx, other.id, other.status, "cancelled", run.started_at)
             _start_over(tx, run, row, fresh=fresh)
             return dataclasses.replace(run, joined=False)
 
@@ -50,23 +51,27 @@ class Runs(Part):
                 raise UserError(f"There is no run {run_id}.")
             if rows[0]["status"] == status:
                 return
-            check_transition("Run", rows[0]["status"], status)
-            closed = None if status in OPEN_RUN else iso(at)
-            tx.run("run_status", runId=run_id, status=status, finishedAt=closed)
+            _move(tx, run_id, rows[0]["status"], status, at)
             if status == "completed" and not tx.run("plan_unfinished", planId=rows[0]["planId"])[0]["unfinished"]:
                 tx.run("plan_status", planId=rows[0]["planId"], status="done")
 
         self._connection.write(work)
 
 
+def _move(tx: Transaction, run_id: str, current: RunStatus, status: RunStatus, at: datetime) -> None:
+    """Set a locked run's status. Raises TransitionError."""
+    check_transition("Run", current, status)
+    tx.run("run_status", runId=run_id, status=status, finishedAt=None if status in OPEN_RUN else iso(at))
+
+
 def _join(tx: Transaction, found: Run, asked: Run) -> Run:
     if found.status != "running":
-        tx.run("run_status", runId=found.id, status="running", finishedAt=None)
+        _move(tx, found.id, found.status, "running", asked.started_at)
     return dataclasses.replace(found, status="running", finished_at=None, joined=found.id != asked.id)
 
 
 def _start_over(tx: Transaction, run: Run, row: Row, *, fresh: bool) -> None:
-    tx.run("attempts_cancel", planId=run.plan_id, live=LIVE, at=iso(run.started_at))
+    tx.run("attempts_cancel", planId=run.plan_id, live=allowed_from("Attempt", "cancelled"), at=iso(run.started_at))
     tx.run("tasks_reset", planId=run.plan_id, statuses=[*_RESET, "completed"] if fresh else _RESET)
     tx.run("plan_status", planId=run.plan_id, status="ready")
     tx.run("run_store", run=row)

@@ -43,7 +43,7 @@ CHECK = Check(
 )
 FINDING = Finding("check_failed", "error", "test_health fails", "check", "tests/test_health.py", "make it pass")
 ASSIGNMENT = Assignment(
-    goal="Add a health endpoint", task=TASK, number=2, budget=20, stage=1, allowed_paths=("app/**", "tests/**"),
+    goal="Add a health endpoint", task=TASK, number=2, budget=20, allowed_paths=("app/**", "tests/**"),
     verification=("pytest -q", "pytest -q tests/test_health.py"),
 )  # fmt: skip
 REVIEW = ReviewAssignment(
@@ -116,12 +116,11 @@ def test_a_stopped_attempt_is_not_repeated_unchanged(desk: World, workspace: Wor
     assert "Take another way" in told
 
 
-def test_stage_two_adds_the_minimal_change_overlay(desk: World, workspace: Workspace) -> None:
-    """From stage 2 on the worker is held to a minimal change, with at most 20 findings listed (R4.5)."""
+def test_at_most_twenty_findings_are_listed(desk: World, workspace: Workspace) -> None:
+    """Of many findings the first 20 are told, and how many more there are (R4.5)."""
     many = tuple(replace(FINDING, message=f"flaw number {n}") for n in range(30))
-    narrow = replace(ASSIGNMENT, stage=2, findings=many)
-    _, told, _ = _sent(desk, WorkerRole(lambda name: desk.chat).begin(narrow, workspace))
-    assert told.count("## Minimal change") == 1
+    assignment = replace(ASSIGNMENT, findings=many)
+    _, told, _ = _sent(desk, WorkerRole(lambda name: desk.chat).begin(assignment, workspace))
     assert told.count("flaw number") == 20
     assert "and 10 more" in told
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -10,7 +11,8 @@ import pytest
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.domain.records import AttemptSummary, AttemptTotals
-from orchestrator.gates.decision import continues, counts, decide, diagnose, out_of_attempts
+from orchestrator.domain.stops import ATTEMPT_STOPS, TASK_STOPS
+from orchestrator.gates.decision import Ended, RanOut, continues, counts, decide, diagnose, out_of_attempts
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 FINDING = Finding("check_failed", "error", "`x` exited with 1.", "check", fingerprint="f1:1")
@@ -61,51 +63,74 @@ def test_complete_needs_clean_gates_and_a_review(
     assert decision.decision == expected
 
 
-@pytest.mark.parametrize(
-    ("status", "reason", "counted"),
-    [
-        ("rejected", "gate_failed", True),
-        ("rejected", "review_failed", True),
-        ("stopped", "loop_detected", True),
-        ("failed", "gave_up", True),
-        ("interrupted", "interrupted", False),
-        ("failed", "model_error", False),
-        ("failed", "review_error", False),
-        ("failed", "check_infrastructure", False),
-    ],
-)
-def test_what_was_not_the_workers_fault_does_not_count(status: AttemptStatus, reason: str, counted: bool) -> None:
-    """An interruption or an infrastructure failure uses up no attempt (R2.6, R4.14), and is continued."""
-    assert counts(ended(status, reason)) is counted
-    assert continues(ended(status, reason)) is not counted
+INFRASTRUCTURE = {"review_error", "check_infrastructure", "baseline_unavailable", "workspace_error"}
+OUTAGES = {"model_error", "lease_lost", "interrupted", "cancelled"}
+
+
+@pytest.mark.parametrize("reason", sorted(ATTEMPT_STOPS))
+def test_what_was_not_the_workers_fault_does_not_count(reason: str) -> None:
+    """An interruption or an infrastructure failure uses up no attempt (R2.6, R4.14), and is continued; every other end
+    counts, a bound's above all: no task is retried unchanged for ever (R3.12)."""
+    attempt = ended("failed", reason)
+    assert counts(attempt) is (reason not in INFRASTRUCTURE | OUTAGES)
+    assert continues(attempt) is not counts(attempt)
+
+
+def test_an_attempt_that_the_runs_own_bound_cut_off_is_continued() -> None:
+    """Its reason is a bound, and its status says that it was not the task's."""
+    attempt = ended("interrupted", "token_limit")
+    assert (counts(attempt), continues(attempt)) == (False, True)
+
+
+def ran_out(past: Sequence[AttemptSummary], status: AttemptStatus, reason: str, max_attempts: int = 6) -> RanOut | None:
+    """Whether the attempt that follows `past` is the last, if it ends so; two stops by a bound are allowed."""
+    return out_of_attempts(past, Ended(len(past) + 1, status, reason, ""), max_attempts=max_attempts, stops=2)
 
 
 def test_a_task_has_as_many_attempts_as_it_says() -> None:
     """The sixth rejection of six is the last."""
     past = [ATTEMPT] * 5
-    assert out_of_attempts(past[:4], "rejected", "gate_failed", max_attempts=6, stops=2) is None
-    assert out_of_attempts(past, "rejected", "gate_failed", max_attempts=6, stops=2) == "attempts_exhausted"
+    assert ran_out(past[:4], "rejected", "gate_failed") is None
+    assert ran_out(past, "rejected", "gate_failed") == RanOut("attempts_exhausted", 6, 6)
 
 
 def test_two_stops_by_a_bound_end_a_task() -> None:
     """After the second stop the task fails and escalates (R3.12)."""
     stop = ended("stopped", "loop_detected")
-    assert out_of_attempts([], "stopped", "stalled", max_attempts=6, stops=2) is None
-    assert out_of_attempts([stop], "stopped", "stalled", max_attempts=6, stops=2) == "stops_exhausted"
-    assert out_of_attempts([stop], "rejected", "gate_failed", max_attempts=6, stops=2) is None
+    assert ran_out([], "stopped", "stalled") is None
+    assert ran_out([stop], "stopped", "stalled") == RanOut("stops_exhausted", 2, 2)
+    assert ran_out([stop], "rejected", "gate_failed") is None
 
 
-def test_two_infrastructure_failures_end_a_task_and_outages_never_do() -> None:
-    """Two checks without an answer fail it (R4.14); an endpoint that is away ends the run instead."""
-    check = ended("failed", "check_infrastructure")
-    away = ended("failed", "model_error")
-    assert out_of_attempts([check], "failed", "check_infrastructure", max_attempts=6, stops=2) == "attempts_exhausted"
-    assert out_of_attempts([away] * 9, "failed", "model_error", max_attempts=6, stops=2) is None
+@pytest.mark.parametrize("reason", sorted(INFRASTRUCTURE))
+def test_two_infrastructure_failures_end_a_task(reason: str) -> None:
+    """Two checks without an answer fail it, or two reviews, or git twice (R4.14, R2.6)."""
+    assert ran_out([], "failed", reason) is None
+    assert ran_out([ended("failed", reason)], "failed", reason) == RanOut("attempts_exhausted", 2, 2)
 
 
-def test_a_diagnosis_tells_what_was_tried_and_what_to_do() -> None:
-    """Open findings, each attempt with its reason, and an action (R2.12)."""
-    found = diagnose("attempts_exhausted", "gate_failed", [ATTEMPT], [FINDING], "Split it.", NOW)
+@pytest.mark.parametrize("reason", sorted(OUTAGES))
+def test_outages_never_end_a_task(reason: str) -> None:
+    """An endpoint that is away ends the run instead."""
+    assert ran_out([ended("failed", reason)] * 9, "failed", reason) is None
+
+
+def test_a_diagnosis_tells_every_attempt_and_what_to_do_with_the_task() -> None:
+    """Open findings, each attempt with its reason, the one that ends now too, and no word of a further one (R2.12)."""
+    last = Ended(2, "rejected", "gate_failed", "`x` exited with 1.")
+    found = diagnose(RanOut("attempts_exhausted", 2, 2), [ATTEMPT], last, [FINDING], NOW)
     assert found.open_findings == ("check_failed: `x` exited with 1.",)
-    assert "attempt 1: rejected, gate_failed." in found.tried[0]
-    assert found.actions == ("Split it.",)
+    assert found.attempts == 2
+    assert found.tried == (
+        "attempt 1: rejected, gate_failed.",
+        "attempt 2: rejected, gate_failed. `x` exited with 1.",
+    )
+    assert found.actions == (TASK_STOPS["attempts_exhausted"].next_step,)
+    assert found.summary.startswith("attempts_exhausted: 2 attempts ended without accepted work;")
+
+
+def test_after_a_bound_the_diagnosis_advises_on_the_bound_and_on_the_task() -> None:
+    """What the stop itself advises still holds when no attempt follows."""
+    last = Ended(1, "stopped", "token_limit", "")
+    found = diagnose(RanOut("stops_exhausted", 1, 1), [], last, [], NOW)
+    assert found.actions == (ATTEMPT_STOPS["token_limit"].next_step, TASK_STOPS["stops_exhausted"].next_step)

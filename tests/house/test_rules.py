@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from orchestrator.cli import COMMANDS
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("orchestrator", "agents")
 LEFT_OUT = ROOT / "orchestrator" / "demo" / "sample"
@@ -112,6 +114,20 @@ def test_no_cypher_is_glued_from_strings() -> None:
         and any(isinstance(part, ast.Constant) and clause.search(str(part.value)) for part in node.values)
     ]
     assert glued == []
+
+
+def test_messages_name_commands_that_exist() -> None:
+    """`orchestrate WORD` in a string or a preamble is advice that can be followed."""
+    named = re.compile(r"`orchestrate ([a-z]+)")
+    texts = [(path, text) for path, tree in sources(*PACKAGES) for text in _strings(tree)]
+    texts += [(path, path.read_text(encoding="utf-8")) for path in (ROOT / "preambles").rglob("*.md")]
+    found = [(path.name, word) for path, text in texts for word in named.findall(text)]
+    assert found
+    assert [(name, word) for name, word in found if word not in COMMANDS] == []
+
+
+def _strings(tree: ast.Module) -> Iterator[str]:
+    return (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def test_every_public_definition_has_a_docstring() -> None:

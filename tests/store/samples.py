@@ -161,7 +161,6 @@ def accepted(claim: Claim, head: tuple[str, str] | None = None) -> Conclusion:
         decision=Decision("complete", "check1", ("all gates passed",), (), 1, "pass1", T0),
         commit=after,
         head_before=before,
-        head_after=after,
     )
 
 

@@ -79,6 +79,39 @@ def test_a_rejected_attempts_findings_are_in_the_next_assignment(story: Story, m
     assert "AssertionError" in told
 
 
+def test_a_pass_without_evidence_is_asked_for_again_and_then_fails(story: Story, model: Serve) -> None:
+    """QC that passes a task and leaves a criterion unjudged is asked once more; its finding stands (R2.9)."""
+    model(script(worker("subtract", WRITE, finish()), review()))
+    story.plan(plan_of(task("subtract", more="    max_attempts: 1\n    acceptance_criteria: ['5 - 3 is 2']\n")))
+
+    assert story.run("execute").returncode == 1
+
+    reviews = "MATCH (a:Attempt)-[:REVIEWED_BY]->(v) OPTIONAL MATCH (v)-[:RAISED]->(f) "
+    rows = story.ask(f"{reviews} RETURN a.stopReason AS reason, v.passed AS passed, f.code AS code ORDER BY v.id")
+    assert [row["reason"] for row in rows] == ["review_failed"] * 2
+    assert [(row["passed"], row["code"]) for row in rows] == [(None, None), (False, "criterion_not_judged")]
+
+
+def test_a_task_that_ran_out_tells_every_attempt_and_promises_no_further_one(story: Story, model: Serve) -> None:
+    """The diagnosis holds the last attempt too and says what to do with the task, as show does (R2.12, X6)."""
+    model(script(worker("subtract", WRONG, finish()), review()))
+    story.plan(plan_of(task("subtract", more="    max_attempts: 2\n")))
+
+    assert story.run("execute").returncode == 1
+
+    (found,) = story.ask(
+        "MATCH (:Task)-[:DIAGNOSED_AS]->(d) RETURN d.attempts AS attempts, d.tried AS tried, d.actions AS actions"
+    )
+    assert found["attempts"] == 2
+    assert [line.partition(".")[0] for line in found["tried"]] == [
+        f"attempt {number}: rejected, gate_failed" for number in (1, 2)
+    ]
+    assert len(found["actions"]) == 1
+    for shown in (story.ok("show"), story.ok("show", "subtract")):
+        assert "split the task" in shown
+        assert "next attempt" not in shown
+
+
 def test_what_git_ignores_makes_no_check_pass(story: Story, model: Serve) -> None:
     """Checks see a fresh checkout of the snapshot, so a file that is not delivered cannot help them (R2.9)."""
     (story.repository / ".gitignore").write_text("*.local\n")
@@ -151,7 +184,7 @@ class Subtract(unittest.TestCase):
 
 
 def test_a_new_run_tells_a_task_why_a_bound_stopped_it(story: Story, model: Serve) -> None:
-    """After a stop by a bound, a second execute tells the worker why: no task is retried unchanged (R3.12)."""
+    """After a stop by a bound, a second execute tells the worker why; its stage is 2, the Decision's too (R3.12)."""
     spiral = worker("subtract", call("read_file", path="calc.py"), attempt=1)
     served = model(script(spiral, worker("subtract", WRITE, finish(), attempt=2), review()))
     story.environ["ORCHESTRATE_RUN_STOPS"] = "1"
@@ -164,3 +197,4 @@ def test_a_new_run_tells_a_task_why_a_bound_stopped_it(story: Story, model: Serv
     assert "was stopped" in told
     assert "loop_detected" in told or "stalled" in told
     assert story.ask("MATCH (a:Attempt) RETURN a.stage AS stage ORDER BY a.number") == [{"stage": 1}, {"stage": 2}]
+    assert story.ask("MATCH (:Attempt {number: 2})-[:CONCLUDED]->(d) RETURN d.stage AS stage") == [{"stage": 2}]

@@ -1,5 +1,6 @@
-// Purpose: a plan's runs with one of the given statuses, newest first.
-// Parameters: $planId, $statuses. Columns: run (properties).
+// Purpose: write-lock a plan's runs, then look which have one of the given statuses, newest first.
+// Parameters: $planId, $by, $statuses. Columns: run (properties).
 MATCH (:Plan {id: $planId})<-[:EXECUTES]-(r:Run)
-WHERE r.status IN $statuses
+SET r.lock = $by
+WITH r WHERE r.status IN $statuses
 RETURN properties(r) AS run ORDER BY r.startedAt DESC

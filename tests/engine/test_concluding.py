@@ -1,0 +1,105 @@
+"""What each way out of an attempt means for it, its task and its run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from orchestrator.domain.errors import ModelError, RunBoundError
+from orchestrator.domain.finding import Finding
+from orchestrator.domain.ports import FileChange
+from orchestrator.domain.records import Claim, Conclusion, Review
+from orchestrator.domain.task import Task
+from orchestrator.domain.verdict import Stop
+from orchestrator.engine.checkpass import CheckPass
+from orchestrator.engine.concluding import End, Facts, Merged, conclude
+from orchestrator.engine.conversation import Ending
+from orchestrator.engine.review import Reviewed
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+TASK = Task(
+    id="p:t", plan_id="p", key="t", title="T", prompt="Do.", kind="simple", role="coder", qc_role="reviewer",
+    tool_call_budget=20, max_attempts=1,
+)  # fmt: skip
+CLAIM = Claim("r", TASK, "p:t:1", 1, 1, "o", NOW)
+FACTS = Facts(CLAIM, stops=2, stage=2, tree="tree1", worker_output="Done.")
+FLAW = Finding("check_failed", "error", "`x` exited with 1.", "check", fingerprint="f1:1")
+CHANGE = FileChange("a.py", "modified", added=3, removed=1, blob="b", kind="file", substantive=True)
+PASSED = CheckPass("p1", "tree1", changes=(CHANGE,))
+REVIEW = Review("v", True, 90, "Fine.", "normal", "m", "h", 1, 1, 0, 1.0, NOW)
+
+
+def concluded(end: End, merged: Merged | None = None) -> Conclusion:
+    """The conclusion of a first attempt of one, begun at stage 2."""
+    return conclude(end, FACTS, at=NOW, duration_ms=5.0, merged=merged)
+
+
+def test_an_accepted_attempt_completes_its_task_and_moves_the_head() -> None:
+    """Commit and head go with the merge; the Decision is complete, at the attempt's stage."""
+    found = concluded(End.reviewed(PASSED, REVIEW), Merged("c1", "c0"))
+    assert (found.attempt_status, found.task_status, found.task_stop_reason) == ("accepted", "completed", "completed")
+    assert (found.commit, found.head_before, found.diagnosis) == ("c1", "c0", None)
+    assert (found.totals.files_changed, found.totals.lines_changed) == (1, 4)
+    assert found.decision is not None
+    assert (found.decision.decision, found.decision.stage) == ("complete", 2)
+
+
+@pytest.mark.parametrize(
+    ("end", "reason", "detail"),
+    [
+        (End.gate_failed(replace(PASSED, findings=(FLAW,))), "gate_failed", FLAW.message),
+        (End.gate_failed(replace(PASSED, findings=(FLAW,)), REVIEW), "gate_failed", FLAW.message),
+        (End.reviewed(PASSED, replace(REVIEW, passed=False)), "review_failed", "Fine."),
+        (End.reviewed(PASSED, replace(REVIEW, passed=False, feedback="", findings=(FLAW,))), "review_failed",
+         FLAW.message),
+    ],
+    ids=["gate", "merge", "review", "review without feedback"],
+)  # fmt: skip
+def test_a_rejection_is_told_and_ends_a_task_without_attempts_left(end: End, reason: str, detail: str) -> None:
+    """The attempt was the only one: the Decision is failed and a diagnosis says why."""
+    found = concluded(end)
+    assert (found.attempt_status, found.stop_reason, found.stop_detail) == ("rejected", reason, detail)
+    assert (found.task_status, found.task_stop_reason) == ("failed", "attempts_exhausted")
+    assert found.decision is not None
+    assert found.decision.decision == "failed"
+    assert found.diagnosis is not None
+    assert found.diagnosis.attempts == 1
+    assert found.commit is None
+
+
+BOUND = Stop("spend", "token_limit", "Too many.", 9.0, 8.0, {"level": "run"})
+AWAY = ModelError("Nobody answers.")
+
+
+@pytest.mark.parametrize(
+    ("end", "expected", "halts"),
+    [
+        (End.interrupted("Ctrl-C"), ("interrupted", "interrupted", "pending"), None),
+        (End.unfinished(Ending("interrupted", "Ctrl-C")), ("interrupted", "interrupted", "pending"), None),
+        (End.unfinished(Ending("submitted", "", "give_up", {"reason": "No."})), ("failed", "gave_up", "failed"), None),
+        (End.unfinished(Ending("model_error", "", error=AWAY)), ("failed", "model_error", "pending"), ModelError),
+        (End.unfinished(Ending("loop_detected", "")), ("stopped", "loop_detected", "failed"), None),
+        (End.unfinished(Ending("token_limit", "", stop=BOUND)),
+         ("interrupted", "token_limit", "pending"), RunBoundError),
+        (End.unreviewed(PASSED, Reviewed(None, "?")), ("failed", "review_error", "pending"), None),
+        (End.unreviewed(PASSED, Reviewed(None, "?", AWAY)), ("failed", "model_error", "pending"), ModelError),
+        (End.unreviewed(PASSED, Reviewed(None, "?", bound=RunBoundError("!"))),
+         ("interrupted", "interrupted", "pending"), RunBoundError),
+    ],
+)  # fmt: skip
+def test_what_was_not_the_works_fault_leaves_the_task_open(end: End, expected: tuple[str, ...], halts: Any) -> None:
+    """An interruption, the run's own bound, an endpoint that is away and a review that fails use up no attempt."""
+    found = concluded(end)
+    assert (found.attempt_status, found.stop_reason, found.task_status) == expected
+    assert (type(end.halt) if end.halt else None) is halts
+
+
+def test_a_defect_of_ours_leaves_its_traceback() -> None:
+    """The graph keeps what the user is shown only once."""
+    assert concluded(End("failed", "workspace_error", "?", trace="Traceback")).error_context == {
+        "traceback": "Traceback"
+    }
+    assert concluded(End.interrupted("?")).error_context == {}
