@@ -73,7 +73,7 @@ _REASONS = (
         "deadline",
         "attempt",
         "bound",
-        "{observed} seconds have passed; the limit is {limit}.",
+        "A further step would stand at {observed} seconds; the limit is {limit}.",
         "Raise deadline_s or working_time_s, or split the task; it is not retried unchanged.",
     ),
     StopReason(
@@ -225,7 +225,7 @@ _REASONS = (
         "interrupted",
         "attempt",
         "ended",
-        "The worker's process ended before the attempt did.",
+        "The attempt was cut off: by its process's end, the user, or whatever else its detail names.",
         "`orchestrate execute --resume` carries on; nothing is lost or paid twice.",
         retry_unchanged=True,
         counts=False,

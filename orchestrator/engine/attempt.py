@@ -254,7 +254,7 @@ class Attempt:
             commands=self._commands,
         )
         if self._parts.cancelled.is_set():
-            return self._conclude("interrupted", "interrupted", "Interrupted by the user.", passed=passed)
+            return self._conclude("interrupted", "interrupted", self._parts.cancelled.reason, passed=passed)
         if passed.blocking:
             return self._conclude("rejected", "gate_failed", _summary(passed.findings), passed=passed)
         if passed.unanswered:
@@ -297,7 +297,7 @@ class Attempt:
 
     def _unreviewed(self, passed: CheckPass, reviewed: Reviewed) -> Outcome:
         if reviewed.interrupted:
-            return self._conclude("interrupted", "interrupted", "Interrupted by the user.", passed=passed)
+            return self._conclude("interrupted", "interrupted", self._parts.cancelled.reason, passed=passed)
         if reviewed.bound is not None:  # neither the worker's fault nor QC's: under a higher bound QC is asked again
             return self._conclude("interrupted", "interrupted", reviewed.error, passed=passed, halt=reviewed.bound)
         if reviewed.model_error is not None:
