@@ -147,9 +147,9 @@ class ChatSession:
         self._ids.add(fresh)
         return fresh
 
-    def execute(self, call: Call) -> ToolOutcome:
+    def execute(self, call: Call, *, within_s: float | None = None) -> ToolOutcome:
         """Run a valid call's tool (port Session)."""
-        outcome = self._tools.execute(call)
+        outcome = self._tools.execute(call, within_s)
         self._ok[call.call_id] = outcome.ok
         return outcome
 

@@ -158,11 +158,18 @@ class RunSettings(_Section):
     max_tokens: int | None = Field(default=None, ge=1)
     """Tokens that a run may use."""
     deadline_s: float | None = Field(default=None, gt=0)
-    """Seconds that a run may take."""
+    """Seconds that a run may take; time in which no process worked for it does not count."""
+    working_time_s: float | None = Field(default=None, gt=0)
+    """Seconds that all attempts of a run may work together, without what they waited for rate limits."""
     task_max_cost_usd: float | None = Field(default=None, gt=0)
-    """US dollars that all attempts of one task may cost together."""
+    """US dollars that all attempts of one task may cost together in a run."""
     task_max_tokens: int | None = Field(default=None, ge=1)
-    """Tokens that all attempts of one task may use together."""
+    """Tokens that all attempts of one task may use together in a run."""
+    task_deadline_s: float | None = Field(default=None, gt=0)
+    """Seconds from the beginning of a task's first attempt in a run; time in which nobody worked at it does not
+    count."""
+    task_working_time_s: float | None = Field(default=None, gt=0)
+    """Seconds that all attempts of one task may work together in a run, without what they waited for rate limits."""
     stops: int = Field(default=2, ge=1)
     """Attempts of a task that may be stopped by a bound before it fails (R3.12)."""
     graph_wait_s: float = Field(default=60.0, ge=0)

@@ -28,6 +28,7 @@ from orchestrator.domain.plan_defects import Examined
 from orchestrator.domain.progress import Listener, Waiting, silent
 from orchestrator.domain.records import Plan
 from orchestrator.engine import planning, running
+from orchestrator.engine.halt import Halt
 from orchestrator.engine.parts import Parts
 from orchestrator.engine.planning import PlanOutcome
 from orchestrator.engine.running import ExecuteOptions
@@ -83,7 +84,7 @@ class App:
         self._closing = ExitStack()
         self._chats: dict[str, Chat] = {}
         self.listener: Listener = silent
-        self.cancelled = threading.Event()
+        self.cancelled = Halt()
         self.clock = SystemClock(self.cancelled)
 
     def __enter__(self) -> App:

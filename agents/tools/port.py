@@ -31,12 +31,14 @@ class Outputs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What tools work on. `page_chars` is the most that read_output shows at once."""
+    """What tools work on. `page_chars` is the most that read_output shows at once; `within_s` are the seconds until the
+    deadline of the work, which no command outlives."""
 
     workspace: Workspace
     outputs: Outputs
     page_chars: int
     read_only: bool = False
+    within_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

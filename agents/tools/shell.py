@@ -31,17 +31,21 @@ def run_command(bench: Bench, arguments: RunCommand) -> Result:
     """Its output, then how it ended. Anything but exit code 0 is a failed call; the text holds no duration, so that
     two equal runs have equal outcomes. A failure whose output holds no word is the command's own: searches that find
     nothing are no error made twice, commands that fail with the same words are."""
-    done = bench.workspace.run(arguments.command, timeout_s=arguments.timeout_s, read_only=bench.read_only)
+    done = bench.workspace.run(
+        arguments.command, timeout_s=arguments.timeout_s, within_s=bench.within_s, read_only=bench.read_only
+    )
     output = done.output if not done.output or done.output.endswith("\n") else done.output + "\n"
     return Result(
-        text=f"{output}[{_status(done)}]",
+        text=f"{output}[{_status(done, bench.within_s)}]",
         ok=done.ended == "exited" and done.exit_code == 0,
         error_of="" if any(map(str.isalpha, done.output)) else arguments.command,
         infrastructure=done.ended == "not_started",
     )
 
 
-def _status(done: CommandResult) -> str:
+def _status(done: CommandResult, within_s: float | None) -> str:
     if done.ended == "exited":
         return f"exit code {done.exit_code}"
+    if done.ended == "timeout" and within_s is not None and done.duration_ms >= within_s * 1000:
+        return "stopped: the deadline of the work is reached"
     return f"{_ENDED[done.ended]}{': ' if done.detail else ''}{done.detail}"

@@ -7,6 +7,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -101,13 +102,15 @@ class Toolbox:
         meant = f" Did you mean {near[0]}?" if near else ""
         return f"there is no tool {cut(name, 80)!r}.{meant} Tools: {', '.join(self._tools)}."
 
-    def execute(self, call: Call) -> ToolOutcome:
-        """Run a valid call's tool. Raises only what is nobody's call: WorkspaceError, SandboxError and their like."""
+    def execute(self, call: Call, within_s: float | None = None) -> ToolOutcome:
+        """Run a valid call's tool, a command for at most so many seconds. Raises only what is nobody's call:
+        WorkspaceError, SandboxError and their like."""
         tool = self._tools[call.tool]
         if tool.run is None or self._bench is None:
             raise ValueError(f"{tool.name} is a control tool: its effect is the engine's.")
         started = self._monotonic()
-        result = _run(tool.run, self._bench, tool, tool.arguments.model_validate(call.arguments))
+        bench = replace(self._bench, within_s=within_s)
+        result = _run(tool.run, bench, tool, tool.arguments.model_validate(call.arguments))
         root = self._bench.workspace.shown_root
         error = "" if result.ok else outcome_hash(f"{result.error_of}\n{cut(result.text, _MOST_HASHED)}", root)
         kind: ErrorKind = "infrastructure" if result.infrastructure else "tool"

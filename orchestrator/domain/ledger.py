@@ -1,93 +1,185 @@
-"""The ledger: what a run, its tasks and their attempts may still spend. Pure arithmetic over recorded figures.
+"""The ledger: what a run and its tasks may still spend. Pure arithmetic over recorded figures.
 
 Budgets of a run or a task are no fold over one attempt: they sum what all attempts' turns cost. A turn is reserved
-before its request and committed after its reply; one that never settled counts in full. So the figures of earlier
-processes (`opened` with the graph's Spend) refill nothing at a restart. An unknown price is a state of its own: under a
-cost limit it refuses, at the start already.
+before its request and committed after its reply; one that never settled counts in full. What other processes used, the
+earlier ones among them, is `elsewhere`: it comes from the graph, so that no restart refills anything. An unknown price
+is a state of its own: under a cost limit it refuses, at the start already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
 from orchestrator.domain import stops
 from orchestrator.domain.records import Spend
-from orchestrator.domain.verdict import ALLOW, Evidence, Stop, Verdict
+from orchestrator.domain.verdict import ALLOW, Allow, Evidence, Stop, Verdict, Warn
 
 Level = Literal["run", "task", "attempt"]
+Measure = Literal["elapsed time", "working time", "tokens", "cost"]
 NAME = "ledger"
 NOTHING = Spend()
+_CODES: Mapping[Measure, str] = {"tokens": "token_limit", "cost": "cost_limit"}
+_UNITS: Mapping[Measure, str] = {"tokens": "tokens", "cost": "US dollars"}
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one level may spend; None is unbounded. Tokens are prompt and completion tokens together."""
+    """What one level may spend; None is unbounded. Tokens are prompt and completion tokens together. Working time is
+    that of all attempts together, without what they waited for rate limits."""
 
     level: Level
     max_tokens: int | None = None
     max_usd: float | None = None
     deadline_s: float | None = None
+    working_time_s: float | None = None
+
+    @property
+    def shared(self) -> bool:
+        """Whether something is bounded that other processes use up too, beside the time that passes anyway."""
+        return any(limit is not None for limit in (self.max_tokens, self.max_usd, self.working_time_s))
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One run's, task's or attempt's figures. `settled` holds those of earlier processes too, unsettled turns of
-    theirs at what they reserved; `open` are this process's turns that have no reply yet. `started_at` is where the
-    deadline begins; `away_s` are seconds that no process worked, which count for no deadline."""
+    """One run's, task's or attempt's figures. `settled` is what this process's turns cost, `open` are those of them
+    that have no reply yet, and `elsewhere` is what other processes' attempts used, unsettled turns at what they
+    reserved. `started_at` is where the deadline begins; `away_s` are seconds that no process worked, which count for no
+    deadline. `shifts` are this process's attempts under way, by when they began; `worked_s` is the working time of all
+    others. `warned` counts the warnings given by measure."""
 
     bounds: Bounds
     started_at: datetime
     settled: Spend = NOTHING
     open: Mapping[str, Spend] = field(default_factory=dict)
     away_s: float = 0.0
+    elsewhere: Spend = NOTHING
+    elsewhere_worked_s: float = 0.0
+    worked_s: float = 0.0
+    shifts: Mapping[str, datetime] = field(default_factory=dict)
+    warned: Mapping[Measure, int] = field(default_factory=dict)
 
     @property
     def spent(self) -> Spend:
-        """Settled and reserved together."""
-        return total((self.settled, *self.open.values()))
+        """Settled and reserved together, here and elsewhere."""
+        return total((self.elsewhere, self.settled, *self.open.values()))
 
-    def judge(self, asked: Spend, at: datetime) -> Verdict:
-        """Whether `asked` more may be spent at the instant `at`."""
-        after = total((self.spent, asked))
-        return self._deadline(at) or self._tokens(after) or self._cost(after) or ALLOW
+    # -- what may be done -----------------------------------------------------------------------------------------
 
-    def refreshed(self, recorded: Spend) -> Account:
-        """The account with what the graph holds by now, other processes' turns among it. `recorded` counts this
-        process's open turns too, so they are taken out; what this process knows to be spent is never forgotten."""
-        mine = total(self.open.values())
-        return replace(self, settled=_greater(self.settled, _less(recorded, mine)))
+    def judge(self, asked: Spend, at: datetime, *, later_s: float = 0.0, more: Evidence | None = None) -> Verdict:
+        """Whether `asked` more may be spent at the instant `at`, or so many seconds later. `more` is told as evidence
+        of a Stop."""
+        for meter in self._meters(asked, at, later_s):
+            if meter.exceeded:
+                return meter.stop(self.bounds.level, more)
+        return ALLOW
+
+    def in_time(self, at: datetime) -> Verdict:
+        """Whether anything may be begun at the instant `at`, whatever it costs."""
+        late = next((meter for meter in self._meters(NOTHING, at) if meter.timed and meter.exceeded), None)
+        return late.stop(self.bounds.level) if late else ALLOW
+
+    def seconds_left(self, at: datetime) -> float | None:
+        """Until the nearer of the bounds of time; None without one."""
+        left = [meter.limit - (meter.amount or 0.0) for meter in self._meters(NOTHING, at) if meter.timed]
+        return min(left, default=None)
+
+    def warn(self, asked: Spend, at: datetime, shares: Sequence[float]) -> tuple[Account, tuple[Warn, ...]]:
+        """The shares of the bounds that are used up with `asked`, once each, and the account that remembers it."""
+        account, warnings = self, []
+        for meter in self._meters(asked, at):
+            crossed = sum(meter.reaches(share) for share in shares)
+            warnings += [meter.warn(self.bounds.level, share) for share in shares[self._warned(meter) : crossed]]
+            if crossed > self._warned(meter):
+                account = replace(account, warned={**account.warned, meter.measure: crossed})
+        return account, tuple(warnings)
+
+    # -- what happened --------------------------------------------------------------------------------------------
+
+    def refreshed(self, elsewhere: Spend, worked_s: float = 0.0) -> Account:
+        """The account with what the graph holds of other processes by now."""
+        return replace(self, elsewhere=elsewhere, elsewhere_worked_s=worked_s)
 
     def reserve(self, turn: str, most: Spend) -> Account:
         """The account with a turn's most in it. Reserving a turn again replaces what it held."""
         return replace(self, open={**self.open, turn: most})
 
-    def settle(self, turn: str, actual: Spend) -> Account:
-        """The account with what the turn cost instead."""
+    def settle(self, turn: str, actual: Spend, waited_s: float = 0.0) -> Account:
+        """The account with what the turn cost instead; what it waited for rate limits is no working time."""
         rest = {key: spend for key, spend in self.open.items() if key != turn}
-        return replace(self, settled=total((self.settled, actual)), open=rest)
+        return replace(self, settled=total((self.settled, actual)), open=rest, worked_s=self.worked_s - waited_s)
 
-    def _deadline(self, at: datetime) -> Stop | None:
-        limit, passed = self.bounds.deadline_s, (at - self.started_at).total_seconds() - self.away_s
-        return self._stop("deadline", passed, limit) if limit is not None and passed >= limit else None
+    def begun(self, shift: str, at: datetime) -> Account:
+        """An attempt of this process begins."""
+        return replace(self, shifts={**self.shifts, shift: at})
 
-    def _tokens(self, after: Spend) -> Stop | None:
-        limit, tokens = self.bounds.max_tokens, after.prompt_tokens + after.completion_tokens
-        return self._stop("token_limit", tokens, limit) if limit is not None and tokens > limit else None
+    def ended(self, shift: str, at: datetime) -> Account:
+        """It is over."""
+        rest = {key: begun for key, begun in self.shifts.items() if key != shift}
+        worked_s = self.worked_s + (at - self.shifts[shift]).total_seconds()
+        return replace(self, shifts=rest, worked_s=worked_s)
 
-    def _cost(self, after: Spend) -> Stop | None:
-        limit = self.bounds.max_usd
-        if limit is None or (after.usd is not None and after.usd <= limit):
-            return None
-        if after.usd is None:
-            return self._stop("cost_limit", 0.0, limit, {"cost": "unknown, because a turn's model has no price"})
-        return self._stop("cost_limit", after.usd, limit)
+    # -- the figures ----------------------------------------------------------------------------------------------
 
-    def _stop(self, code: str, observed: float, limit: float, more: Evidence | None = None) -> Stop:
-        evidence = {"level": self.bounds.level, **(more or {})}
-        return Stop(NAME, code, stops.explain(code, observed, limit, evidence), observed, limit, evidence)
+    def _warned(self, meter: _Meter) -> int:
+        return self.warned.get(meter.measure, 0)
+
+    def _meters(self, asked: Spend, at: datetime, later_s: float = 0.0) -> Iterator[_Meter]:
+        """What is bounded, as it would stand then; times first."""
+        bounds, after = self.bounds, total((self.spent, asked))
+        if bounds.deadline_s is not None:
+            passed = (at - self.started_at).total_seconds() - self.away_s
+            yield _Meter("elapsed time", bounds.deadline_s, passed + later_s)
+        if bounds.working_time_s is not None:
+            shifts = sum((at - begun).total_seconds() for begun in self.shifts.values())
+            yield _Meter(
+                "working time", bounds.working_time_s, self.elsewhere_worked_s + self.worked_s + shifts + later_s
+            )
+        if bounds.max_tokens is not None:
+            yield _Meter("tokens", bounds.max_tokens, after.prompt_tokens + after.completion_tokens)
+        if bounds.max_usd is not None:
+            yield _Meter("cost", bounds.max_usd, after.usd)
+
+
+@dataclass(frozen=True, slots=True)
+class _Meter:
+    """One bounded figure; `amount` None is the unknown price's."""
+
+    measure: Measure
+    limit: float
+    amount: float | None
+
+    @property
+    def timed(self) -> bool:
+        return self.measure not in _CODES
+
+    @property
+    def exceeded(self) -> bool:
+        if self.amount is None:
+            return True
+        return self.amount >= self.limit if self.timed else self.amount > self.limit
+
+    def reaches(self, share: float) -> bool:
+        return self.amount is not None and self.amount + 1e-9 >= share * self.limit
+
+    def stop(self, level: Level, more: Evidence | None = None) -> Stop:
+        evidence: Evidence = {"level": level, **({"measured": self.measure} if self.timed else {}), **(more or {})}
+        if self.amount is None:
+            evidence = {**evidence, "cost": "unknown, because a turn's model has no price"}
+        code, observed = _CODES.get(self.measure, "deadline"), self.amount or 0.0
+        return Stop(NAME, code, stops.explain(code, observed, self.limit, evidence), observed, self.limit, evidence)
+
+    def warn(self, level: Level, share: float) -> Warn:
+        used, unit = self.amount or 0.0, _UNITS.get(self.measure, f"seconds of {self.measure}")
+        left = max(self.limit - used, 0.0)
+        message = (
+            f"{share:.0%} of what the {level} may use are reached: {used:.6g} of {self.limit:g} {unit} are spent or "
+            f"reserved, {left:.6g} remain. Finish soon."
+        )
+        evidence: Evidence = {"level": level, "measured": self.measure, "share": share, "remaining": left}
+        return Warn(NAME, _CODES.get(self.measure, "deadline"), message, used, self.limit, evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,33 +189,61 @@ class Ledger:
     accounts: Mapping[str, Account] = field(default_factory=dict)
 
     def opened(self, key: str, account: Account) -> Ledger:
-        """The ledger with one more account."""
+        """The ledger with one more account, or another one in its place."""
         return Ledger({**self.accounts, key: account})
-
-    def refreshed(self, key: str, recorded: Spend) -> Ledger:
-        """The ledger with an account brought up to what the graph holds."""
-        return self._with({key: self.accounts[key].refreshed(recorded)})
 
     def closed(self, key: str) -> Ledger:
         """The ledger without an account; those around it keep what it spent."""
         return Ledger({k: account for k, account in self.accounts.items() if k != key})
 
+    def refreshed(self, key: str, elsewhere: Spend, worked_s: float = 0.0) -> Ledger:
+        """The ledger with an account brought up to what the graph holds of other processes."""
+        return self._with({key: self.accounts[key].refreshed(elsewhere, worked_s)})
+
     def judge(self, chain: Sequence[str], asked: Spend, at: datetime) -> Verdict:
         """Allow, or the Stop of the outermost account that cannot bear `asked`. Ask at the start too: with
         NOTHING, or with `Spend(usd=None)` where the model has no price."""
-        verdicts = (self.accounts[key].judge(asked, at) for key in chain)
-        return next((verdict for verdict in verdicts if isinstance(verdict, Stop)), ALLOW)
+        return _first(self.accounts[key].judge(asked, at) for key in chain)
+
+    def in_time(self, chain: Sequence[str], at: datetime) -> Verdict:
+        """Allow, or the Stop of the outermost account whose time is up."""
+        return _first(self.accounts[key].in_time(at) for key in chain)
+
+    def seconds_left(self, chain: Sequence[str], at: datetime) -> float | None:
+        """Until the nearest bound of time; None without one."""
+        left = (self.accounts[key].seconds_left(at) for key in chain)
+        return min((seconds for seconds in left if seconds is not None), default=None)
+
+    def warn(
+        self, chain: Sequence[str], asked: Spend, at: datetime, shares: Sequence[float]
+    ) -> tuple[Ledger, tuple[Warn, ...]]:
+        """What the accounts warn of, with `asked` in them, and the ledger that does not say it again."""
+        warned = {key: self.accounts[key].warn(asked, at, shares) for key in chain}
+        ledger = self._with({key: account for key, (account, _) in warned.items()})
+        return ledger, tuple(warning for _, warnings in warned.values() for warning in warnings)
 
     def reserve(self, chain: Sequence[str], turn: str, most: Spend) -> Ledger:
         """Every account of the chain with a turn's most reserved. Judge first."""
         return self._with({key: self.accounts[key].reserve(turn, most) for key in chain})
 
-    def settle(self, chain: Sequence[str], turn: str, actual: Spend) -> Ledger:
+    def settle(self, chain: Sequence[str], turn: str, actual: Spend, waited_s: float = 0.0) -> Ledger:
         """Every account of the chain with what the turn cost."""
-        return self._with({key: self.accounts[key].settle(turn, actual) for key in chain})
+        return self._with({key: self.accounts[key].settle(turn, actual, waited_s) for key in chain})
+
+    def begun(self, chain: Sequence[str], shift: str, at: datetime) -> Ledger:
+        """Every account of the chain with an attempt that begins."""
+        return self._with({key: self.accounts[key].begun(shift, at) for key in chain})
+
+    def ended(self, chain: Sequence[str], shift: str, at: datetime) -> Ledger:
+        """Every account of the chain without it."""
+        return self._with({key: self.accounts[key].ended(shift, at) for key in chain})
 
     def _with(self, changed: Mapping[str, Account]) -> Ledger:
         return Ledger({**self.accounts, **changed})
+
+
+def _first(verdicts: Iterable[Verdict]) -> Verdict:
+    return next((verdict for verdict in verdicts if not isinstance(verdict, Allow)), ALLOW)
 
 
 def idle_s(spans: Iterable[tuple[datetime, datetime]], begun: datetime, now: datetime) -> float:
@@ -133,17 +253,6 @@ def idle_s(spans: Iterable[tuple[datetime, datetime]], begun: datetime, now: dat
         idle += max((start - reached).total_seconds(), 0.0)
         reached = max(reached, end)
     return idle + max((now - reached).total_seconds(), 0.0)
-
-
-def _less(spend: Spend, other: Spend) -> Spend:
-    usd = None if spend.usd is None or other.usd is None else spend.usd - other.usd
-    return Spend(spend.prompt_tokens - other.prompt_tokens, spend.completion_tokens - other.completion_tokens, usd)
-
-
-def _greater(one: Spend, other: Spend) -> Spend:
-    """The greater of each figure; an unknown price stays unknown."""
-    usd = None if one.usd is None or other.usd is None else max(one.usd, other.usd)
-    return Spend(max(one.prompt_tokens, other.prompt_tokens), max(one.completion_tokens, other.completion_tokens), usd)
 
 
 def total(spends: Iterable[Spend]) -> Spend:

@@ -6,7 +6,7 @@ What the engine needs of agents (Session and the three roles), of the workspace,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
@@ -16,6 +16,7 @@ from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import RunStatus
 from orchestrator.domain.records import (
     AttemptSummary,
+    AttemptUse,
     Check,
     Claim,
     ClaimRequest,
@@ -127,8 +128,11 @@ class Workspace(Protocol):
         """`path:line:text` of the lines that match the regular expression, in text files, time-bounded."""
         ...
 
-    def run(self, command: str, *, timeout_s: float | None = None, read_only: bool = False) -> CommandResult:
-        """Run a shell command in the sandbox at the top level."""
+    def run(
+        self, command: str, *, timeout_s: float | None = None, within_s: float | None = None, read_only: bool = False
+    ) -> CommandResult:
+        """Run a shell command in the sandbox at the top level, for `timeout_s` seconds or what the settings say, and
+        for `within_s` at most."""
         ...
 
     def snapshot(self, touched: Sequence[str] | None = None) -> str:
@@ -307,8 +311,9 @@ class Session(Protocol):
         retries that the error allows."""
         ...
 
-    def execute(self, call: Call) -> ToolOutcome:
-        """Run a valid call's tool. Never raises for what the model did."""
+    def execute(self, call: Call, *, within_s: float | None = None) -> ToolOutcome:
+        """Run a valid call's tool; a command is ended after `within_s` seconds, when the work's deadline is reached.
+        Never raises for what the model did."""
         ...
 
     def answer(self, call: Call, text: str) -> None:
@@ -461,6 +466,21 @@ class GraphWriter(Protocol):
         """Write an owner's facts, in order, in one transaction. Raises StaleFenceError for a fence not current."""
         ...
 
+    def reserve(
+        self,
+        owner: Owner,
+        events: Sequence[Event],
+        *,
+        run_id: str,
+        worker: str,
+        known: Collection[str],
+        bears: Callable[[Sequence[AttemptUse]], bool],
+    ) -> bool:
+        """Lock the run, look at what attempts of other workers than `worker` have used in it, those left out that are
+        closed and `known`, and record the events if that `bears` them: one transaction, so that no other process
+        reserves in between. Whether they were recorded; `bears` may be asked again. Raises StaleFenceError."""
+        ...
+
     def describe_attempt(self, claim: Claim, properties: Mapping[str, Any]) -> None:
         """Set properties of the running attempt that are known only after the claim (snake case names): model,
         tree_before, base_commit, allowed_paths, tool_call_budget, stage, limits_json; `follows` links the attempt that
@@ -541,8 +561,9 @@ class GraphReader(Protocol):
         """The tool calls of each accepted attempt in a repository, by the kind of its task."""
         ...
 
-    def spans(self, run_id: str) -> tuple[tuple[datetime, datetime], ...]:
-        """From when to when each of a run's attempts was worked on, as far as its facts tell."""
+    def spans(self, run_id: str, task_id: str | None = None) -> tuple[tuple[datetime, datetime], ...]:
+        """From when to when each of a run's attempts (or of one task's in it) was worked on, as far as its facts
+        tell."""
         ...
 
     def spend(self, *, run_id: str | None = None, task_id: str | None = None) -> Spend:

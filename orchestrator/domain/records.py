@@ -332,6 +332,18 @@ class Spend:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptUse:
+    """What one attempt has used so far, with its reviews and the PM's decisions; `worked_s` is its time without what it
+    waited for rate limits. One that is `closed` uses nothing more."""
+
+    attempt_id: str
+    task_id: str
+    closed: bool
+    spend: Spend
+    worked_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A query's answer: column names and rows of plain values (nodes and relationships as cli.md has them)."""
 

@@ -61,7 +61,7 @@ _REASONS = (
     StopReason(
         "deadline",
         "attempt",
-        "{observed} seconds have passed; the limit is {limit}.",
+        "A further step would stand at {observed} seconds; the limit is {limit}.",
         "Raise deadline_s or working_time_s, or split the task; it is not retried unchanged.",
     ),
     StopReason(
@@ -189,7 +189,7 @@ _REASONS = (
     StopReason(
         "interrupted",
         "attempt",
-        "The worker's process ended before the attempt did.",
+        "The attempt was cut off: by its process's end, the user, or whatever else its detail names.",
         "`orchestrate execute --resume` carries on; nothing is lost or paid twice.",
         fault="outage",
     ),

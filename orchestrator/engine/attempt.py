@@ -235,7 +235,7 @@ class Attempt:
         return self._conclude(End.gate_failed(found, end.review))
 
     def _interrupted(self, passed: CheckPass) -> Outcome:
-        return self._conclude(End.interrupted("Interrupted by the user.", passed=passed))
+        return self._conclude(End.interrupted(self._parts.cancelled.reason, passed=passed))
 
     # -- the conclusion --------------------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ role can ignore it (guards.md). Order of effects: architecture.md, decision 3.
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from orchestrator.domain.ports import Call, Clock, Reply, Request, Session, Tool
 from orchestrator.domain.progress import CallFinished, CallStarted, GuardSpoke, Listener, TurnStarted
 from orchestrator.domain.verdict import Refuse, Stop, Verdict, Warn
 from orchestrator.engine.diagnosis import Diagnosis, standing
+from orchestrator.engine.halt import Halt
 from orchestrator.engine.journal import KINDS, Journal, strictest_stop
 from orchestrator.engine.purse import Purse
 from orchestrator.engine.standing import Standing
@@ -83,14 +83,15 @@ class Conversation:
         subject: Subject,
         clock: Clock,
         listener: Listener,
-        cancelled: threading.Event,
+        cancelled: Halt,
         tree: str = "",
         base_files: frozenset[str] = frozenset(),
     ) -> None:
         self._session = session
         self._journal = journal
         self._workspace = workspace
-        self._purse = purse
+        self._purse = purse.opened()
+        self._last_turn: Stop | None = None
         self._controls = controls
         self._ending_tools = ending_tools
         self._subject = subject
@@ -120,12 +121,13 @@ class Conversation:
 
     def _turn(self) -> None:
         if self._cancelled.is_set():
-            self._ending = Ending("interrupted", "Interrupted by the user.")
+            self._ending = Ending("interrupted", self._cancelled.reason)
             return
         asked = self._ask()
         if asked is None:
             return
         reply, calls = asked
+        self._refuse_further(calls)
         if not calls:
             self._session.remind(self._with_warnings(_NO_ACTION.format(finish=" or ".join(sorted(self._ending_tools)))))
         for call, requested in zip(reply.calls, calls, strict=True):
@@ -136,9 +138,8 @@ class Conversation:
     def _ask(self) -> tuple[Reply, tuple[RequestedCall, ...]] | None:
         """One model call; after a context-length error the same again over a smaller window."""
         for shrink in range(_MOST_SHRINKS + 1):
-            request = self._session.compose(
-                self._notices(), withhold_tools=self._journal.panel.withholds_tools, shrink=shrink
-            )
+            self._last_turn = self._purse.last_turn(self._clock.now())
+            request = self._session.compose(self._notices(), withhold_tools=self._withholds_tools, shrink=shrink)
             turn = self._requested(request)
             if turn is None:
                 return None
@@ -182,7 +183,7 @@ class Conversation:
         self._diagnosis = Diagnosis(self._turns, turn)
         self._heed(self._journal.judge(turn))
         if self._ending is None:
-            self._heed(self._journal.rule(self._purse.reserve(turn), at))
+            self._heed(self._journal.rule(self._purse.reserve(turn, self._journal), at))
         if self._ending is not None:  # never sent: it must not count as if it might have been
             self._journal.judge(unsent(turn, self._ending.reason))
         self._journal.flush()
@@ -218,6 +219,15 @@ class Conversation:
         self._settle(event)
         return reply, calls
 
+    @property
+    def _withholds_tools(self) -> bool:
+        return self._last_turn is not None or self._journal.panel.withholds_tools
+
+    def _refuse_further(self, calls: tuple[RequestedCall, ...]) -> None:
+        """Behind the last turn that fits a bound of run or task, nothing but finishing may be asked for (R1.6)."""
+        if self._last_turn is not None and any(call.tool not in self._ending_tools for call in calls):
+            self._heed(self._journal.rule((self._last_turn,), self._clock.now()))
+
     def _diagnose(self) -> None:
         """One structured log line a turn (R1.14)."""
         if self._diagnosis is not None:
@@ -251,6 +261,8 @@ class Conversation:
             self._diagnosis.duplicates[requested.seq] = earlier
         verdicts = self._journal.judge(event)
         self._heed(verdicts)
+        if call.tool not in self._ending_tools and self._ending is None:
+            self._heed(self._journal.rule(self._purse.in_time(event.at), event.at))
         refusal = next((v for v in verdicts if isinstance(v, Refuse)), None)
         if self._ending is not None:
             self._finish(call, requested, said(self._ending.detail), "refused")
@@ -286,8 +298,14 @@ class Conversation:
                 panel.calls_executed, panel.budget,
             )
         )  # fmt: skip
-        outcome = self._session.execute(call)
+        outcome = self._session.execute(call, within_s=self._seconds_left())
         return outcome, "ok" if outcome.ok else "error"
+
+    def _seconds_left(self) -> float | None:
+        """Until the nearest deadline of attempt, task and run: no command outlives it."""
+        at = self._clock.now()
+        left = (self._journal.panel.seconds_left(at), self._purse.seconds_left(at))
+        return min((seconds for seconds in left if seconds is not None), default=None)
 
     def _finish(self, call: Call, requested: RequestedCall, outcome: ToolOutcome, status: CallStatus) -> None:
         tree, writes, notice = self._look(call, outcome, status)
@@ -367,7 +385,7 @@ class Conversation:
         panel = self._journal.panel
         left = max(panel.budget - panel.calls_executed, 0)
         notices = [f"Tool calls used: {panel.calls_executed} of {panel.budget}; {left} left."]
-        if panel.withholds_tools:
+        if self._withholds_tools:
             finish = " or ".join(sorted(self._ending_tools))
             notices.append(f"Tools are withheld now: end with {finish}.")
         elif panel.progress_due:

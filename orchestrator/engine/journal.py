@@ -6,7 +6,7 @@ the world by more than one call in doubt.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Literal, Protocol
 
@@ -50,17 +50,20 @@ class Journal:
         self._buffer.extend(self._fired(v, event.at, call_seq) for v in verdicts if isinstance(v, _SPOKEN))
         return verdicts
 
-    def rule(self, stop: Stop | None, at: datetime) -> tuple[Verdict, ...]:
-        """Record a Stop that is no guard's but the ledger's, before it takes effect."""
-        if stop is None:
-            return ()
-        self._buffer.append(self._fired(stop, at, None))
-        return (stop,)
+    def rule(self, verdicts: tuple[Verdict, ...], at: datetime) -> tuple[Verdict, ...]:
+        """Record verdicts that are no guard's but the ledger's, before they take effect."""
+        self._buffer.extend(self._fired(verdict, at, None) for verdict in verdicts if isinstance(verdict, _SPOKEN))
+        return verdicts
 
     def flush(self) -> None:
         """Make everything durable; nothing may act on an event before this. Raises GraphError kinds."""
         if self._buffer:
             self._writer.record(self.owner, tuple(self._buffer))
+            self._buffer.clear()
+
+    def flush_if(self, write: Callable[[Owner, Sequence[Event]], bool]) -> None:
+        """Make everything durable by a `write` that may decline; then it is still to be flushed."""
+        if write(self.owner, tuple(self._buffer)):
             self._buffer.clear()
 
     def _fired(self, verdict: Warn | Refuse | Stop, at: datetime, call_seq: int | None) -> GuardFired:

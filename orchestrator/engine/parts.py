@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field
 
 from orchestrator.domain.ports import (
@@ -16,13 +15,14 @@ from orchestrator.domain.ports import (
     Workspaces,
 )
 from orchestrator.domain.progress import Listener
+from orchestrator.engine.halt import Halt
 from orchestrator.settings import Settings
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Everything that an attempt, a review or a planning round needs from outside. `cancelled` is set once by the
-    user's interrupt or by a failure that ends the run; every conversation looks at it between calls."""
+    """Everything that an attempt, a review or a planning round needs from outside. `cancelled` is set once, with the
+    reason, by the user's interrupt or by a failure that ends the run; every conversation looks at it between calls."""
 
     reader: GraphReader
     writer: GraphWriter
@@ -34,4 +34,4 @@ class Parts:
     ids: Ids
     settings: Settings
     listener: Listener
-    cancelled: threading.Event = field(default_factory=threading.Event)
+    cancelled: Halt = field(default_factory=Halt)

@@ -1,90 +1,249 @@
-"""What a run and its tasks may still spend: reserve before a request, settle after its reply, across all threads.
+"""What a run and its tasks may still spend: reserve before a request, settle after its reply, across all threads and
+processes.
 
-The arithmetic is domain/ledger.py's. The figures of earlier processes come from the graph, unsettled turns at what they
-reserved, so that no restart refills anything. What one attempt may spend is its Panel's to bound.
+The arithmetic is domain/ledger.py's. What this process spends it knows itself; what other processes spend, the earlier
+ones among them, it looks up in the transaction that records a turn with its reservation, behind the run's lock: so no
+restart refills anything, and two processes never both take the last room. What one attempt may spend is its Panel's to
+bound.
 """
 
 from __future__ import annotations
 
+import math
 import threading
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import count
 
 from orchestrator.domain.errors import RunBoundError
 from orchestrator.domain.events import ReplyReceived, TurnRequested
-from orchestrator.domain.ledger import Account, Bounds, Ledger, idle_s
-from orchestrator.domain.ports import Clock, GraphReader
-from orchestrator.domain.records import Run, Spend
-from orchestrator.domain.verdict import Stop
+from orchestrator.domain.ledger import NOTHING, Account, Bounds, Ledger, idle_s, total
+from orchestrator.domain.pace import Pace
+from orchestrator.domain.records import AttemptUse, Claim, Run, Spend
+from orchestrator.domain.verdict import Stop, Verdict
+from orchestrator.engine.journal import Journal
+from orchestrator.engine.parts import Parts
 from orchestrator.settings import RunSettings
+
+Bears = Callable[[Sequence[AttemptUse]], bool]
+Record = Callable[[Journal, frozenset[str], Bears], None]
+"""Makes a journal durable if what other processes have used bears it; those named are known and left out."""
 
 
 @dataclass
 class _Book:
-    """The ledger that all purses of a process share."""
+    """The ledger that all purses of a process share. `closed` are other processes' attempts that have ended,
+    `under_way` is what each of ours reserved for its newest turn; `exhausted` is the Stop of the run's own bound.
+    `record` is None where nothing is bounded that other processes use up."""
 
     ledger: Ledger = field(default_factory=Ledger)
     lock: threading.Lock = field(default_factory=threading.Lock)
     numbers: count[int] = field(default_factory=count)
+    shares: tuple[float, ...] = ()
+    record: Record | None = None
+    closed: dict[str, AttemptUse] = field(default_factory=dict)
+    under_way: dict[str, Spend] = field(default_factory=dict)
+    exhausted: Stop | None = None
+
+    def refresh(self, chain: Sequence[str], seen: Sequence[AttemptUse]) -> None:
+        """Bring the accounts of a run and a task up to what other processes' attempts have used."""
+        uses = (*self.closed.values(), *seen)
+        for key, held in zip(chain, (uses, [use for use in uses if use.task_id == chain[-1]]), strict=True):
+            worked_s = sum(use.worked_s for use in held)
+            self.ledger = self.ledger.refreshed(key, total(use.spend for use in held), worked_s)
+
+    def keep(self, seen: Sequence[AttemptUse]) -> None:
+        """Remember what cannot change any more."""
+        self.closed |= {use.attempt_id: use for use in seen if use.closed}
 
 
 class Purse:
-    """A chain of accounts, outermost first, from which turns are paid. Thread-safe; one conversation at a time uses a
-    purse, since it remembers the turn that is open."""
+    """A chain of accounts, outermost first, from which one conversation of an attempt pays its turns. It remembers the
+    turn that is open, and the pace of those before it. The accounts are thread-safe."""
 
-    def __init__(self, book: _Book, chain: tuple[str, ...]) -> None:
+    def __init__(self, book: _Book, chain: tuple[str, ...] = (), attempt: str = "") -> None:
         self._book = book
         self._chain = chain
+        self._attempt = attempt
         self._open: str | None = None
+        self._turn_at: datetime | None = None
+        self._tokens = Pace()
+        self._usd = Pace()
 
-    def reserve(self, turn: TurnRequested) -> Stop | None:
-        """Set aside what the turn may cost at most, or the Stop of the account that cannot bear it."""
-        most = Spend(turn.reserved_tokens, 0, turn.reserved_usd)
+    def opened(self) -> Purse:
+        """A purse on the same accounts for another conversation."""
+        return Purse(self._book, self._chain, self._attempt)
+
+    # -- before a turn --------------------------------------------------------------------------------------------
+
+    def last_turn(self, at: datetime) -> Stop | None:
+        """The Stop that a turn at the instant `at` ends with unless it finishes, because no other one is going to fit
+        behind it; None where one is. Of a conversation's first turn nothing is known yet."""
+        if not self._chain or self._turn_at is None:
+            return None
+        mine = Spend(math.ceil(self._tokens.two_turns), 0, self._usd.two_turns)
+        lasted_s = (at - self._turn_at).total_seconds()
         with self._book.lock:
-            verdict = self._book.ledger.judge(self._chain, most, turn.at)
+            if self._book.exhausted is not None:
+                return self._book.exhausted
+            others = (spend for attempt, spend in self._book.under_way.items() if attempt != self._attempt)
+            run = total((mine, *others))  # every attempt under way has a finishing turn left for it
+            asked = (run, *(mine for _ in self._chain[1:]))
+            return self._judged_ahead(asked, at, lasted_s)
+
+    def _judged_ahead(self, asked: Sequence[Spend], at: datetime, lasted_s: float) -> Stop | None:
+        for key, spend in zip(self._chain, asked, strict=True):
+            account, more = self._book.ledger.accounts[key], {"finishing turn": "used for something else"}
+            verdict = account.judge(spend, at, later_s=lasted_s, more=more)
             if isinstance(verdict, Stop):
                 return verdict
+        return None
+
+    def reserve(self, turn: TurnRequested, journal: Journal) -> tuple[Verdict, ...]:
+        """Set aside what the turn may cost at most and make the journal durable with it, in one step where other
+        processes pay from the same accounts. A Stop of the account that cannot bear it, with nothing set aside, or what
+        the accounts warn of."""
+        if not self._chain:
+            return ()
+        most = Spend(turn.reserved_tokens, 0, turn.reserved_usd)
+        with self._book.lock:
+            verdict = self._borne(most, turn.at, journal)
+            if isinstance(verdict, Stop):
+                return self._stopped(verdict)
+            warnings = self._warned(most, turn.at)
             self._open = str(next(self._book.numbers))
             self._book.ledger = self._book.ledger.reserve(self._chain, self._open, most)
-        return None
+            self._book.under_way[self._attempt] = most
+        self._turn_at = turn.at
+        self._tokens = self._tokens.requested(turn.reserved_tokens)
+        self._usd = self._usd.requested(turn.reserved_usd or 0.0)
+        return warnings
+
+    def _borne(self, most: Spend, at: datetime, journal: Journal) -> Verdict:
+        """The accounts' verdict. Behind it the journal is durable, unless it is a Stop or the book has no record."""
+        book = self._book
+        if book.record is None:
+            return book.ledger.judge(self._chain, most, at)
+        looked: list[Sequence[AttemptUse]] = [()]
+
+        def bears(seen: Sequence[AttemptUse]) -> bool:
+            looked[0] = seen
+            book.refresh(self._chain, seen)
+            return not isinstance(book.ledger.judge(self._chain, most, at), Stop)
+
+        book.record(journal, frozenset(book.closed), bears)
+        book.keep(looked[0])
+        return book.ledger.judge(self._chain, most, at)
+
+    # -- within it ------------------------------------------------------------------------------------------------
+
+    def in_time(self, at: datetime) -> tuple[Verdict, ...]:
+        """The Stop of the account whose time is up, or what they warn of: asked before every tool call."""
+        if not self._chain:
+            return ()
+        with self._book.lock:
+            verdict = self._book.ledger.in_time(self._chain, at)
+            return self._stopped(verdict) if isinstance(verdict, Stop) else self._warned(NOTHING, at)
+
+    def seconds_left(self, at: datetime) -> float | None:
+        """Until the nearest bound of time; None without one."""
+        with self._book.lock:
+            return self._book.ledger.seconds_left(self._chain, at)
 
     def settle(self, reply: ReplyReceived) -> None:
         """Replace what was set aside by what the reply cost."""
         actual = Spend(reply.prompt_tokens, reply.completion_tokens, reply.cost_usd)
         with self._book.lock:
             if self._open is not None:
-                self._book.ledger = self._book.ledger.settle(self._chain, self._open, actual)
+                waited_s = reply.wait_ms / 1000
+                self._book.ledger = self._book.ledger.settle(self._chain, self._open, actual, waited_s)
             self._open = None
+        self._tokens = self._tokens.settled(actual.prompt_tokens + actual.completion_tokens)
+        self._usd = self._usd.settled(actual.usd or 0.0)
+
+    def _warned(self, asked: Spend, at: datetime) -> tuple[Verdict, ...]:
+        self._book.ledger, warnings = self._book.ledger.warn(self._chain, asked, at, self._book.shares)
+        return warnings
+
+    def _stopped(self, stop: Stop) -> tuple[Verdict, ...]:
+        if stop.evidence.get("level") == "run":
+            self._book.exhausted = self._book.exhausted or stop
+        return (stop,)
 
 
 class RunPurse:
-    """A run's account, and one for each task that this process works on."""
+    """A run's account, and one for each task that this process works on. Nothing is kept where nothing is bounded."""
 
-    def __init__(self, settings: RunSettings, reader: GraphReader, run: Run, clock: Clock) -> None:
-        self._settings = settings
-        self._reader = reader
+    def __init__(self, parts: Parts, run: Run) -> None:
+        self._parts = parts
         self._run = run
-        self._clock = clock
-        bounds = Bounds("run", settings.max_tokens, settings.max_cost_usd, settings.deadline_s)
-        away_s = idle_s(reader.spans(run.id), run.started_at, clock.now())
-        account = Account(bounds, run.started_at, reader.spend(run_id=run.id), away_s=away_s)
-        self._book = _Book(Ledger().opened(run.id, account))
+        settings = parts.settings.run
+        self._of_run, self._of_task = _run_bounds(settings), _task_bounds(settings)
+        account = Account(self._of_run, run.started_at, away_s=self._away_s(self._of_run, run.started_at))
+        self._book = _Book(
+            Ledger().opened(run.id, account), shares=tuple(sorted(parts.settings.guards.budget_warnings))
+        )
 
-    def of_task(self, task_id: str) -> Purse:
-        """A purse for one attempt at a task: its account begins with what earlier attempts cost, and the run's is
-        brought up to what other processes have spent meanwhile."""
-        bounds = Bounds("task", self._settings.task_max_tokens, self._settings.task_max_cost_usd)
-        spent = self._reader.spend(run_id=self._run.id, task_id=task_id)
-        recorded = self._reader.spend(run_id=self._run.id)
-        with self._book.lock:
-            account = Account(bounds, self._clock.now(), spent)
-            self._book.ledger = self._book.ledger.refreshed(self._run.id, recorded).opened(task_id, account)
-        return Purse(self._book, (self._run.id, task_id))
+    @contextmanager
+    def of_attempt(self, claim: Claim) -> Iterator[Purse]:
+        """A purse for as long as an attempt is under way."""
+        if self._of_run == Bounds("run") and self._of_task == Bounds("task"):
+            yield unbounded()
+            return
+        chain, book = (self._run.id, claim.task.id), self._book
+        task = self._task_account(claim)
+        with book.lock:
+            book.record = self._record(claim.owner)
+            book.ledger = book.ledger.opened(claim.task.id, task).begun(chain, claim.attempt_id, claim.at)
+        try:
+            yield Purse(book, chain, claim.attempt_id)
+        finally:
+            with book.lock:
+                book.ledger = book.ledger.ended(chain, claim.attempt_id, self._parts.clock.now())
+                book.under_way.pop(claim.attempt_id, None)
+
+    def _task_account(self, claim: Claim) -> Account:
+        """The task's account goes on where this process's last attempt at it left it, but for its deadline."""
+        held = self._book.ledger.accounts.get(claim.task.id, Account(self._of_task, claim.at))
+        if self._of_task.deadline_s is None:
+            return held
+        began = min((begun for begun, _ in self._spans(claim.task.id)), default=claim.at)
+        return replace(held, started_at=began, away_s=self._away_s(self._of_task, began, claim.task.id))
+
+    def _away_s(self, bounds: Bounds, since: datetime, task_id: str | None = None) -> float:
+        if bounds.deadline_s is None:
+            return 0.0
+        return idle_s(self._spans(task_id), since, self._parts.clock.now())
+
+    def _spans(self, task_id: str | None) -> tuple[tuple[datetime, datetime], ...]:
+        return self._parts.reader.spans(self._run.id, task_id)
+
+    def _record(self, worker: str) -> Record | None:
+        if not (self._of_run.shared or self._of_task.shared):
+            return None
+        reserve, run_id = self._parts.writer.reserve, self._run.id
+
+        def record(journal: Journal, known: frozenset[str], bears: Bears) -> None:
+            journal.flush_if(
+                lambda owner, events: reserve(owner, events, run_id=run_id, worker=worker, known=known, bears=bears)
+            )
+
+        return record
+
+
+def _run_bounds(run: RunSettings) -> Bounds:
+    return Bounds("run", run.max_tokens, run.max_cost_usd, run.deadline_s, run.working_time_s)
+
+
+def _task_bounds(run: RunSettings) -> Bounds:
+    return Bounds("task", run.task_max_tokens, run.task_max_cost_usd, run.task_deadline_s, run.task_working_time_s)
 
 
 def unbounded() -> Purse:
     """A purse that bears everything: planning has its own Panel and no run."""
-    return Purse(_Book(), ())
+    return Purse(_Book())
 
 
 def halts(stop: Stop | None) -> RunBoundError | None:
@@ -93,5 +252,6 @@ def halts(stop: Stop | None) -> RunBoundError | None:
         return None
     return RunBoundError(
         f"The run's own bound is reached. {stop.message}",
-        next_step="Raise it (--max-cost, --max-tokens, --deadline) and continue with `orchestrate execute --resume`.",
+        next_step="Raise it (--max-cost, --max-tokens, --deadline, or run.working_time_s in the settings) and continue "
+        "with `orchestrate execute --resume`.",
     )

@@ -20,6 +20,7 @@ from orchestrator.domain.task import Task
 from orchestrator.engine.parts import Parts
 from orchestrator.engine.purse import RunPurse
 from orchestrator.engine.scheduler import RunOutcome, Scheduler
+from orchestrator.settings import RunSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,7 @@ def prepare(parts: Parts, plan: Plan, options: ExecuteOptions, home: Path) -> tu
     if not joins and not options.fresh and plan.status == "done":
         return None
     run = parts.writer.open_run(_new_run(parts, plan, options, newest), fresh=options.fresh)
-    purse = RunPurse(parts.settings.run, parts.reader, run, parts.clock)
-    scheduler = Scheduler(parts, plan, run, purse, home=home, keys=keys)
+    scheduler = Scheduler(parts, plan, run, RunPurse(parts, run), home=home, keys=keys)
     parts.listener(
         RunStarted(
             parts.clock.now(), run.id, plan.id, run.branch, keys or tuple(p.task.key for p in plan.tasks),
@@ -110,7 +110,22 @@ def bounds(parts: Parts, plan: Plan, states: tuple[TaskState, ...], keys: tuple[
         said.append(f"at most {run.max_tokens:,} tokens")
     if run.deadline_s is not None:
         said.append(f"at most {timedelta(seconds=run.deadline_s)}")
-    return tuple(said)
+    if run.working_time_s is not None:
+        said.append(f"at most {timedelta(seconds=run.working_time_s)} of work")
+    return (*said, *_task_bounds(run))
+
+
+def _task_bounds(run: RunSettings) -> list[str]:
+    said = []
+    if run.task_max_cost_usd is not None:
+        said.append(f"at most ${run.task_max_cost_usd:,.2f} a task")
+    if run.task_max_tokens is not None:
+        said.append(f"at most {run.task_max_tokens:,} tokens a task")
+    if run.task_deadline_s is not None:
+        said.append(f"at most {timedelta(seconds=run.task_deadline_s)} a task")
+    if run.task_working_time_s is not None:
+        said.append(f"at most {timedelta(seconds=run.task_working_time_s)} of work a task")
+    return said
 
 
 def _new_run(parts: Parts, plan: Plan, options: ExecuteOptions, newest: Run | None) -> Run:

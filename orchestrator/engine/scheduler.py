@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from orchestrator.domain.errors import GraphError, OrchestrateError
+from orchestrator.domain.errors import GraphError, OrchestrateError, RunBoundError
 from orchestrator.domain.lifecycle import TASK_ENDED, RunStatus, TransitionError
 from orchestrator.domain.progress import RunEnded, TaskEnded, Waiting
 from orchestrator.domain.records import Claim, ClaimRequest, Plan, Run, TaskState
@@ -55,7 +55,7 @@ class Scheduler:
     def interrupt(self) -> None:
         """The user asks to stop: calls under way finish, attempts are released, the run can be resumed."""
         self._interrupted.set()
-        self._parts.cancelled.set()
+        self._parts.cancelled.because("Interrupted by the user.")
 
     def execute(self, parallelism: int) -> RunOutcome:
         """Work until nothing is left, the run is halted, or interrupt() is called. Raises what is a defect of ours."""
@@ -91,7 +91,7 @@ class Scheduler:
             self._stop_all(None)
 
     def _work(self, life: Life) -> None:
-        while not self._parts.cancelled.is_set():
+        while self._halt is None and not self._parts.cancelled.is_set():
             claim = self._claim(life)
             if claim is None:
                 if not self._still_open() or self._nothing_left():
@@ -99,12 +99,13 @@ class Scheduler:
                 self._wait()
                 continue
             try:
-                outcome = Attempt(self._parts, self._plan, claim, self._purse.of_task(claim.task.id)).execute()
+                with self._purse.of_attempt(claim) as purse:
+                    outcome = Attempt(self._parts, self._plan, claim, purse).execute()
             finally:
                 self._released()
             self._report(claim, outcome)
             if outcome.halt is not None:
-                self._stop_all(outcome.halt)
+                self._halted(outcome.halt)
 
     def _claim(self, life: Life) -> Claim | None:
         with self._changed:
@@ -156,9 +157,17 @@ class Scheduler:
             run = self._parts.writer.open_run(run)
         return run.id == self._run.id and run.status == "running"
 
+    def _halted(self, error: OrchestrateError) -> None:
+        """At the run's own bound nothing more is begun, but each attempt under way has its finishing turn (guards.md):
+        its purse ends it. Anything else ends all of them."""
+        if isinstance(error, RunBoundError):
+            self._halt = self._halt or error
+        else:
+            self._stop_all(error)
+
     def _stop_all(self, error: OrchestrateError | None) -> None:
         self._halt = self._halt or error
-        self._parts.cancelled.set()
+        self._parts.cancelled.because(f"Cut off, because the run was halted elsewhere: {error or 'a defect of ours'}")
 
     def _close_orphans(self) -> None:
         dead = dead_owners(self._parts.reader.owners(self._run.id), self._owners)
@@ -220,6 +229,6 @@ class Scheduler:
         statuses = {state.status for state in tasks}
         if statuses <= {"completed", "split"} and self._halt is None:  # a branch that does not follow yet is a halt too
             return "completed"
-        if self._parts.cancelled.is_set() or statuses & {"pending", "running", "awaiting_qc"}:
+        if self._halt is not None or self._parts.cancelled.is_set() or statuses & {"pending", "running", "awaiting_qc"}:
             return "interrupted"
         return "failed"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Literal
 
 from orchestrator.domain.events import (
@@ -98,7 +99,13 @@ class Panel:
     @property
     def withholds_tools(self) -> bool:
         """Whether the next turn may offer finishing tools alone (R1.6, R1.8)."""
-        return self._budget.withholds_tools or self._stall.forces
+        bounds = (g.withholds_tools for g in self.guards if isinstance(g, Budget | Spend | Deadline))
+        return any(bounds) or self._stall.forces
+
+    def seconds_left(self, at: datetime) -> float | None:
+        """Until the nearer deadline, at the instant `at`; None without one."""
+        left = (g.seconds_left(at) for g in self.guards if isinstance(g, Deadline))
+        return min((seconds for seconds in left if seconds is not None), default=None)
 
     @property
     def progress_due(self) -> bool:

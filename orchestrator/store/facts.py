@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from orchestrator.domain.errors import GraphError
@@ -22,11 +23,11 @@ from orchestrator.domain.events import (
     ToolRequested,
     TurnRequested,
 )
-from orchestrator.domain.records import Owner
+from orchestrator.domain.records import AttemptUse, Owner, Spend
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.part import LIVE, Part, fence
 from orchestrator.store.plans import file_name
-from orchestrator.store.records import iso
+from orchestrator.store.records import instant, iso
 
 Batch = dict[str, list[Row]]
 """Rows by the statement that writes them."""
@@ -44,8 +45,33 @@ class Facts(Part):
     def record(self, owner: Owner, events: Sequence[Event]) -> None:
         """Write an owner's facts, in order, in one transaction. Compacted needs no node: it is the `compacted` of the
         turn that follows. Raises StaleFenceError for a fence that is not current."""
-        if not events:
-            return
+        if events:
+            self._connection.write(self._writing(owner, events))
+
+    def reserve(
+        self,
+        owner: Owner,
+        events: Sequence[Event],
+        *,
+        run_id: str,
+        worker: str,
+        known: Collection[str],
+        bears: Callable[[Sequence[AttemptUse]], bool],
+    ) -> bool:
+        """The same, if the run bears it: lock the run, look at what other workers' attempts have used in it, ask.
+        Whether the events were recorded. Raises StaleFenceError for a fence that is not current."""
+        write = self._writing(owner, events)
+        look = {"runId": run_id, "worker": worker, "known": list(known)}
+
+        def work(tx: Transaction) -> bool:
+            if not bears([_use(row) for row in tx.run("ledger_look", by=uuid.uuid4().hex, **look)]):
+                return False
+            write(tx)
+            return True
+
+        return self._connection.write(work)
+
+    def _writing(self, owner: Owner, events: Sequence[Event]) -> Callable[[Transaction], None]:
         batch = self._batch(owner.id, events)
         on_attempt = _on_attempt(events)
         attempt_id = owner.id if owner.label == "Attempt" else owner.attempt_id
@@ -58,7 +84,7 @@ class Facts(Part):
             if on_attempt:
                 tx.run("attempt_events", attemptId=attempt_id, **on_attempt)
 
-        self._connection.write(work)
+        return work
 
     def _batch(self, owner_id: str, events: Sequence[Event]) -> Batch:
         batch: Batch = defaultdict(list)
@@ -115,6 +141,18 @@ class Facts(Part):
         relation = self._row(write, without=("path",), position=position)
         path = self._texts.clean(write.path)
         return {"path": path, "name": file_name(path), "write": relation}
+
+
+def _use(row: Row) -> AttemptUse:
+    usd = None if row["unknown"] else float(row["usd"])
+    span_s = (instant(row["ended"]) - instant(row["begun"])).total_seconds()
+    return AttemptUse(
+        attempt_id=row["attemptId"],
+        task_id=row["taskId"],
+        closed=row["closed"],
+        spend=Spend(int(row["promptTokens"]), int(row["completionTokens"]), usd),
+        worked_s=max(span_s - float(row["waitMs"]) / 1000, 0.0),
+    )
 
 
 def _id(owner_id: str, seq: int) -> str:

@@ -118,9 +118,11 @@ class Reading(Part):
         rows = self._rows("accepted_calls", repositoryId=repository_id)
         return {row["kind"]: tuple(row["calls"]) for row in rows}
 
-    def spans(self, run_id: str) -> tuple[tuple[datetime, datetime], ...]:
-        """From when to when each of a run's attempts was worked on, as far as its facts tell."""
-        return tuple((instant(row["begun"]), instant(row["ended"])) for row in self._rows("run_spans", runId=run_id))
+    def spans(self, run_id: str, task_id: str | None = None) -> tuple[tuple[datetime, datetime], ...]:
+        """From when to when each of a run's attempts (or of one task's in it) was worked on, as far as its facts
+        tell."""
+        rows = self._rows("run_spans", runId=run_id, taskId=task_id)
+        return tuple((instant(row["begun"]), instant(row["ended"])) for row in rows)
 
     def spend(self, *, run_id: str | None = None, task_id: str | None = None) -> Spend:
         """What a run, or a task (within a run if both are given), has cost; reviews included, unsettled turns at what

@@ -62,9 +62,11 @@ class Worktree(ports.Workspace):
         """`path:line:text` of matching lines."""
         return search.search(self.place.git, pattern, self.relative(path), glob)
 
-    def run(self, command: str, *, timeout_s: float | None = None, read_only: bool = False) -> CommandResult:
+    def run(
+        self, command: str, *, timeout_s: float | None = None, within_s: float | None = None, read_only: bool = False
+    ) -> CommandResult:
         """Run a shell command in the sandbox. Raises SandboxError where none can be had and none was not asked for."""
-        bounds = Bounds.of(self.settings, timeout_s)
+        bounds = Bounds.of(self.settings, timeout_s, within_s)
         return self.sandbox.run(self.box.as_read_only() if read_only else self.box, command, bounds)
 
     def snapshot(self, touched: Sequence[str] | None = None) -> str:

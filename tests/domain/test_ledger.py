@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.ledger import NOTHING, Account, Bounds, Ledger, Level, total
+from orchestrator.domain.pace import Pace
 from orchestrator.domain.records import Spend
 from orchestrator.domain.verdict import Allow, Stop, Verdict
 
@@ -118,9 +119,80 @@ def test_total_is_unknown_as_soon_as_one_price_is() -> None:
     assert total([]) == NOTHING
 
 
-def test_an_account_learns_what_other_processes_spent() -> None:
-    """The graph's figures replace ours without counting our own open turns twice, and never forget what we know."""
+def test_an_account_learns_what_other_processes_use() -> None:
+    """What the graph holds of others stands beside what this process knows of itself, newest figures only."""
     account = Account(Bounds("run"), AT, Spend(100, 10, 1.0)).reserve("t", Spend(50, 0, 0.5))
-    assert account.refreshed(Spend(350, 30, 3.5)).spent == Spend(350, 30, 3.5)
-    assert account.refreshed(Spend(120, 10, 1.2)).spent == Spend(150, 10, 1.5)
+    assert account.refreshed(Spend(350, 30, 3.5)).spent == Spend(500, 40, 5.0)
+    assert account.refreshed(Spend(350, 30, 3.5)).refreshed(Spend(20, 0, 0.5)).spent == Spend(170, 10, 2.0)
     assert account.refreshed(Spend(350, 30, None)).spent.usd is None
+
+
+SHARES = (0.8, 0.95)
+
+
+def test_a_bound_warns_once_at_80_and_95_percent_of_what_is_committed() -> None:
+    """R1.6 for run and task: settled and reserved together count, each share is told once a level, also where one turn
+    jumps over both."""
+    ledger = Ledger().opened("run", Account(Bounds("run", max_tokens=1000), AT))
+    ledger = ledger.opened("task", Account(Bounds("task", max_tokens=900), AT))
+    ledger, warnings = ledger.warn(("run", "task"), _tokens(790), AT, SHARES)
+    assert [(w.evidence["level"], w.evidence["share"]) for w in warnings] == [("task", 0.8)]
+    ledger, warnings = ledger.warn(("run", "task"), _tokens(960), AT, SHARES)
+    told = [(w.evidence["level"], w.evidence["share"], w.observed, w.limit) for w in warnings]
+    assert told == [("run", 0.8, 960, 1000), ("run", 0.95, 960, 1000), ("task", 0.95, 960, 900)]
+    assert ledger.warn(("run", "task"), _tokens(1000), AT, SHARES)[1] == ()
+
+
+def test_every_bound_warns() -> None:
+    """R1.6: dollars, elapsed and working time warn as tokens do, with their own codes."""
+    bounds = Bounds("task", max_usd=1.0, deadline_s=100, working_time_s=50)
+    account = Account(bounds, AT).begun("a1", AT)
+    _, warnings = account.warn(Spend(usd=0.85), AT + timedelta(seconds=96), (0.8, 0.95))
+    assert [(w.code, w.evidence["measured"], w.evidence["share"]) for w in warnings] == [
+        ("deadline", "elapsed time", 0.8), ("deadline", "elapsed time", 0.95),
+        ("deadline", "working time", 0.8), ("deadline", "working time", 0.95), ("cost_limit", "cost", 0.8),
+    ]  # fmt: skip
+
+
+def test_working_time_sums_attempts_without_their_waits() -> None:
+    """Working time: attempts under way and over, here and elsewhere, without waiting for rate limits."""
+    account = Account(Bounds("run", working_time_s=100), AT).begun("a1", AT).begun("a2", AT)
+    at = AT + timedelta(seconds=30)
+    account = account.settle("t", NOTHING, waited_s=10.0).ended("a2", at)
+    assert account.seconds_left(at) == 100 - (30 + 30 - 10)
+    assert account.seconds_left(at + timedelta(seconds=5)) == 45  # only one works on
+    elsewhere = account.refreshed(NOTHING, worked_s=50)
+    assert _code(elsewhere.judge(NOTHING, at)) == "deadline"
+    assert _code(account.judge(NOTHING, at)) is None
+    stop = elsewhere.in_time(at)
+    assert isinstance(stop, Stop)
+    assert stop.evidence["measured"] == "working time"
+
+
+def test_time_is_asked_apart_from_what_is_paid_for() -> None:
+    """Before a tool call time alone is asked: a call costs no tokens."""
+    account = Account(Bounds("run", max_tokens=10, deadline_s=60), AT, Spend(11))
+    assert isinstance(account.in_time(AT), Allow)
+    assert _code(account.in_time(AT + timedelta(seconds=60))) == "deadline"
+    assert account.seconds_left(AT + timedelta(seconds=20)) == 40
+    assert Account(Bounds("run"), AT).seconds_left(AT) is None
+
+
+def test_the_last_turn_that_fits_is_told_before_it() -> None:
+    """R1.6: a turn is the last one where what it uses and what the next reserves go beyond the bound, or where a turn
+    as long as the last one would end behind it."""
+    account = Account(Bounds("run", max_tokens=1000), AT, _tokens(400))
+    assert _code(account.judge(_tokens(600), AT)) is None
+    assert _code(account.judge(_tokens(601), AT)) == "token_limit"
+    timed = Account(Bounds("run", deadline_s=60), AT)
+    assert _code(timed.judge(NOTHING, AT + timedelta(seconds=40), later_s=19)) is None
+    assert _code(timed.judge(NOTHING, AT + timedelta(seconds=40), later_s=20)) == "deadline"
+
+
+def test_a_pace_expects_requests_to_grow_on() -> None:
+    """Pace: what a turn uses and the next reserves, each grown by the largest step so far; nothing before a turn."""
+    assert Pace().two_turns == 0
+    steady = Pace().requested(500).settled(100).requested(500).settled(110)
+    assert steady.two_turns == 610
+    growing = Pace().requested(500).settled(100).requested(550).settled(150)
+    assert growing.two_turns == 150 + 550 + 3 * 50

@@ -7,7 +7,6 @@ recorder keeps events in memory and remembers what was durable when something to
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -26,6 +25,7 @@ from orchestrator.domain.records import Owner
 from orchestrator.domain.task import Task
 from orchestrator.engine.controls import Grant, WorkerControls
 from orchestrator.engine.conversation import Conversation, Ending, Subject
+from orchestrator.engine.halt import Halt
 from orchestrator.engine.journal import Journal
 from orchestrator.engine.purse import unbounded
 from orchestrator.guards.limits import GuardLimits
@@ -136,10 +136,10 @@ class WatchedSession(ChatSession):
         self.asked += [call.call_id for call in reply.calls]
         return reply
 
-    def execute(self, call: Call) -> ToolOutcome:
+    def execute(self, call: Call, *, within_s: float | None = None) -> ToolOutcome:
         """As it is."""
         self.ledger.effects.append(("execute", call.signature, tuple(self.ledger.events)))
-        return super().execute(call)
+        return super().execute(call, within_s=within_s)
 
     def answer(self, call: Call, text: str) -> None:
         """As it is."""
@@ -223,7 +223,7 @@ def _walk(
         subject=Subject("random", 1),
         clock=clock,
         listener=silent,
-        cancelled=threading.Event(),
+        cancelled=Halt(),
         tree=tree,
         base_files=frozenset(workspace.files()),
     )

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from orchestrator.domain.events import ReplyReceived, Resumed, ToolRequested, TurnRequested
 from orchestrator.domain.verdict import Stop, Verdict, Warn
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.guards.panel import Panel
+from orchestrator.guards.panel import Panel, replay
 from tests.guards.scripts import START, call, reply
 
 
@@ -16,8 +20,10 @@ def _panel(**limits: float) -> Panel:
     return Panel.begin(GuardLimits(deadline_s=None).model_copy(update=limits), 1000, ())
 
 
-def _turn(seq: int, *, tokens: int = 0, usd: float | None = 0.0, seconds: float = 0) -> TurnRequested:
-    return TurnRequested(seq, START + timedelta(seconds=seconds), "m", tokens, usd, 1, 1)
+def _turn(
+    seq: int, *, tokens: int = 0, usd: float | None = 0.0, seconds: float = 0, withheld: bool = False
+) -> TurnRequested:
+    return TurnRequested(seq, START + timedelta(seconds=seconds), "m", tokens, usd, 1, 1, tools_withheld=withheld)
 
 
 def _reply(
@@ -114,3 +120,111 @@ def test_waiting_for_rate_limits_is_no_working_time() -> None:
         panel, _ = panel.observe(_reply(1, seconds=150, wait_ms=90_000))
         panel, _ = panel.observe(_turn(2, seconds=151))
         assert (panel.stopped is not None) is stopped
+
+
+def _shares(panel: Panel, *events: TurnRequested | ReplyReceived) -> list[tuple[str, float]]:
+    told = []
+    for event in events:
+        panel, verdicts = panel.judge(event)
+        told += [(v.guard, round(v.observed / v.limit, 2)) for v in verdicts if isinstance(v, Warn)]
+    return told
+
+
+def test_what_a_turn_reserves_is_warned_of() -> None:
+    """R1.6: settled and reserved together cross 80 %, once, whatever the turn then costs."""
+    events = (_turn(1, tokens=850), _reply(1, tokens=10), _turn(2, tokens=850), _reply(2, tokens=10))
+    assert _shares(_panel(max_tokens=1000), *events) == [("tokens", 0.85)]
+
+
+def test_a_turn_that_jumps_over_both_shares_is_warned_of_twice() -> None:
+    """R1.6: 80 and 95 % are each told once, also when one turn crosses both."""
+    events = (_turn(1, tokens=960), _reply(1, tokens=10), _turn(2, tokens=960), _reply(2, tokens=10))
+    assert _shares(_panel(max_tokens=1000), *events) == [("tokens", 0.96), ("tokens", 0.96)]
+    late = (_turn(1), _reply(1, seconds=97), _turn(2, seconds=98), _reply(2, seconds=99))
+    assert _shares(_panel(deadline_s=100), *late) == [("deadline", 0.97), ("deadline", 0.98)]
+
+
+FINISHES = (("finish_task", None), ("give_up", None), ("read_file", "token_limit"), ("report_progress", "token_limit"))
+
+
+@pytest.mark.parametrize(("tool", "code"), FINISHES)
+def test_the_last_turn_that_fits_is_the_finishing_one(tool: str, code: str | None) -> None:
+    """R1.6: tools are withheld when no further turn is going to fit; in that turn only finishing is heard."""
+    panel = _panel(max_tokens=1000)
+    for seq in (1, 2):
+        assert not panel.withholds_tools
+        for event in (_turn(seq, tokens=500), _reply(seq, tokens=200)):
+            panel, _ = panel.judge(event)
+    assert panel.withholds_tools  # 400 + 200 + 500 > 1000
+    panel, _ = panel.judge(_turn(3, tokens=500, withheld=True))
+    assert panel.stopped is None
+    panel, verdict = panel.observe(reply(3, (call(tool),), START, tokens=100))
+    assert (panel.stopped.code if panel.stopped else None) == code
+    if code:
+        assert _stop(verdict).observed == 1100
+        assert tool in _stop(verdict).message
+
+
+def test_dollars_have_their_finishing_turn_too() -> None:
+    """R1.6: cost."""
+    panel = _panel(max_cost_usd=1.0)
+    for seq in (1, 2, 3):
+        assert not panel.withholds_tools
+        for event in (_turn(seq, usd=0.3), _reply(seq, usd=0.2)):
+            panel, _ = panel.judge(event)
+    assert panel.withholds_tools
+    panel, _ = panel.judge(_turn(4, usd=0.3, withheld=True))
+    assert panel.stopped is None
+    assert _stop(panel.judge(_reply(4, usd=0.1))[1][0]).code == "cost_limit"
+
+
+@pytest.mark.parametrize(("limits", "wait_ms"), [({"deadline_s": 100.0}, 0), ({"working_time_s": 70.0}, 30_000)])
+def test_time_has_its_finishing_turn_too(limits: dict[str, float], wait_ms: float) -> None:
+    """R1.6: a turn as long as the last one would end behind the limit; waits do not count for working time."""
+    panel = _panel(**limits)
+    for event in (_turn(1), _reply(1, seconds=40, wait_ms=wait_ms)):
+        panel, _ = panel.judge(event)
+    assert not panel.withholds_tools
+    for event in (_turn(2, seconds=40), _reply(2, seconds=80)):
+        panel, _ = panel.judge(event)
+    assert panel.withholds_tools
+    panel, _ = panel.judge(_turn(3, seconds=81, withheld=True))
+    assert panel.stopped is None
+    panel, verdict = panel.observe(_reply(3, seconds=82))
+    assert (_stop(verdict).code, _stop(verdict).guard) == ("deadline", "deadline")
+
+
+def test_a_deadline_tells_what_is_left_of_it() -> None:
+    """Deadline: the nearer of elapsed and working time, None without a bound."""
+    panel, _ = _panel(deadline_s=100, working_time_s=60).observe(_turn(1))
+    panel, _ = panel.observe(_reply(1, seconds=20, wait_ms=5_000))
+    assert panel.seconds_left(START + timedelta(seconds=30)) == 35
+    assert _panel().seconds_left(START) is None
+
+
+@given(st.lists(st.tuples(st.integers(1, 300), st.integers(0, 300), st.integers(0, 30)), min_size=1, max_size=40))
+def test_the_bounds_are_hard_and_replay_agrees(turns: list[tuple[int, int, int]]) -> None:
+    """X4 and property 3: whatever turns use of what they reserved, nothing exceeds the limit, each share is told once,
+    and the Panel folded again from what was recorded is the live one."""
+    panel = begun = _panel(max_tokens=1000, deadline_s=600)
+    events: list[TurnRequested | ReplyReceived] = []
+    told: list[tuple[str, object]] = []
+    seconds = 0.0
+    for number, (most, used, lasted) in enumerate(turns, start=1):
+        pair = (
+            _turn(number, tokens=most, seconds=seconds, withheld=panel.withholds_tools),
+            _reply(number, tokens=min(used, most), seconds=seconds + lasted),
+        )
+        seconds += lasted
+        for event in pair:
+            panel, verdicts = panel.judge(event)
+            events.append(event)
+            bounds = (v for v in verdicts if isinstance(v, Warn) and v.guard in ("tokens", "deadline"))
+            told += [(v.guard, v.evidence["share"]) for v in bounds]
+            if panel.stopped is not None:
+                break
+        if panel.stopped is not None:
+            break
+    assert len(set(told)) == len(told)
+    assert sum(e.prompt_tokens + e.completion_tokens for e in events if isinstance(e, ReplyReceived)) <= 1000
+    assert replay(begun, events) == panel

@@ -10,7 +10,7 @@ import pytest
 
 from tests.stories.conftest import Serve
 from tests.stories.scripts import SUB, call, finish, plan_of, review, script, task, worker
-from tests.stories.story import Story
+from tests.stories.story import Story, git
 from tests.stories.test_interruptions import kill, slowly, wait_until
 
 WRITE = call("write_file", path="calc.py", file_text=SUB)
@@ -149,3 +149,201 @@ def test_a_default_budget_comes_from_history_once_there_is_some(story: Story, mo
     assert "Budget 10 instead of 20, from the 5 simple attempts" in story.ok("plan", "--file", str(path))
     rows = story.ask("MATCH (t:Task) WHERE t.key IN ['later', 'set'] RETURN t.toolCallBudget AS n ORDER BY t.key")
     assert [row["n"] for row in rows] == [10, 33]
+
+
+# -- the bounds of run, task and attempt (guards.md: one warning at 80 %, one at 95 %, one finishing turn) ------------
+
+NOTES = {f"note{n}.txt": f"note {n}\n" for n in range(70)}
+
+
+def _reads(count: int, latency_ms: int = 0) -> list[dict[str, Any]]:
+    return [slowly(call("read_file", path=f"note{n}.txt"), latency_ms) for n in range(count)]
+
+
+def _noted(story: Story) -> None:
+    for name, text in NOTES.items():
+        (story.repository / name).write_text(text)
+    git(story.repository, "add", "-A")
+    git(story.repository, "commit", "-qm", "Notes")
+    for role in ("WORKER", "VERIFIER"):
+        story.environ[f"ORCHESTRATE_MODELS_{role}_MAX_OUTPUT_TOKENS"] = "300"
+
+
+def _said(story: Story, guard: str, level: str = "") -> list[tuple[str, str]]:
+    """The verdicts of a guard in order, with their codes; of the ledger, those of a level."""
+    rows = story.ask(
+        "MATCH (a:Attempt)-[:TRIGGERED]->(g:GuardEvent {guard: $guard}) "
+        "RETURN g.verdict AS v, g.code AS c, g.evidenceJson AS e ORDER BY a.startedAt, g.seq",
+        guard=guard,
+    )
+    return [(row["v"], row["c"]) for row in rows if not level or json.loads(row["e"])["level"] == level]
+
+
+def _withheld(story: Story) -> list[bool]:
+    """Whether the worker's turns had their tools withheld, those that were sent, in order."""
+    rows = story.ask(
+        "MATCH (a:Attempt)-[:TOOK]->(t:Turn) WHERE t.finishReason <> 'not_sent' "
+        "RETURN t.toolsWithheld AS w ORDER BY a.startedAt, t.seq"
+    )
+    return [row["w"] for row in rows]
+
+
+BOUNDS = {
+    "attempt": ({"ORCHESTRATE_GUARDS_MAX_TOKENS": "130000"}, ()),
+    "task": ({"ORCHESTRATE_RUN_TASK_MAX_TOKENS": "130000"}, ()),
+    "run": ({}, ("--max-tokens", "130000")),
+}
+
+
+@pytest.mark.parametrize("level", BOUNDS)
+def test_a_bound_warns_twice_and_grants_one_turn_to_finish(story: Story, model: Serve, level: str) -> None:
+    """R1.6 for tokens: a worker that reads on is warned at 80 and at 95 %, then has its tools withheld for the last
+    turn that fits, and asking on in it ends the attempt with the bound's code, below the bound."""
+    environ, flags = BOUNDS[level]
+    story.environ.update(environ, ORCHESTRATE_RUN_STOPS="1")
+    _noted(story)
+    served = model(script(worker("subtract", *_reads(70)), review()))
+    story.plan(plan_of(task("subtract", more="    tool_call_budget: 90\n")))
+
+    done = story.run("execute", *flags)
+
+    assert done.returncode == 1, done.stderr
+    guard, of_level = ("tokens", "") if level == "attempt" else ("ledger", level)
+    assert _said(story, guard, of_level) == [("warn", "token_limit")] * 2 + [("stop", "token_limit")]
+    assert _withheld(story) == [False] * (len(served.requests) - 1) + [True]
+    assert 120_000 < used(story) <= 130_000
+    told = "".join(str(message) for message in served.requests[-1]["messages"])
+    assert told.count("80% of what") == 1
+    status, task_status = ("interrupted", "pending") if level == "run" else ("stopped", "failed")
+    assert story.ask(
+        "MATCH (a:Attempt)<-[:HAS_ATTEMPT]-(t) RETURN a.status AS a, a.stopReason AS r, t.status AS t"
+    ) == [{"a": status, "r": "token_limit", "t": task_status}]
+
+
+def test_a_worker_that_finishes_in_its_finishing_turn_is_judged_as_any_other(story: Story, model: Serve) -> None:
+    """R1.6: finish_task in the last turn that fits is heard: gates and review follow. Task a tells which turn that is,
+    task b finishes in it."""
+    story.environ.update(ORCHESTRATE_GUARDS_MAX_TOKENS="30000", ORCHESTRATE_RUN_STOPS="1")
+    _noted(story)
+    tasks = (task(key, writes=[f"{key}.txt"], more="    tool_call_budget: 60\n") for key in ("a", "b"))
+    story.plan(plan_of(*tasks, verification="true"))
+    steps = {key: [call("write_file", path=f"{key}.txt", file_text="x\n"), *_reads(40)] for key in ("a", "b")}
+    model(script(worker("a", *steps["a"])))
+    assert story.run("execute", "--task", "a").returncode == 1
+    withheld = _withheld(story)
+    assert withheld == [False] * (len(withheld) - 1) + [True]
+
+    model(script(worker("b", *steps["b"][: len(withheld) - 1], finish()), review()))
+    story.ok("execute", "--task", "b")
+
+    assert _withheld(story) == [*withheld, *withheld]
+    assert story.ask("MATCH (t:Task {key: 'b'}) RETURN t.status AS s") == [{"s": "completed"}]
+
+
+def test_two_processes_keep_one_bound(story: Story, model: Serve) -> None:
+    """Two processes at two tasks of one run reserve behind one lock: together they stay below --max-tokens, and both
+    attempts can go on under a higher one (decision 3)."""
+    _noted(story)
+    served = model(script(*(worker(key, *_reads(20, 300)) for key in ("a", "b")), review()))
+    tasks = (task(key, writes=[f"{key}.txt"], more="    tool_call_budget: 60\n") for key in ("a", "b"))
+    story.plan(plan_of(*tasks, verification="true"))
+
+    first = story.start("execute", "--max-tokens", "40000")
+    wait_until(lambda: len(served.requests) > 1)
+    second = story.start("execute", "--max-tokens", "40000")
+    answers = [process.communicate(timeout=120)[1] for process in (first, second)]
+
+    assert [first.returncode, second.returncode] == [1, 1], answers
+    assert 25_000 < used(story) <= 40_000
+    rows = story.ask("MATCH (a:Attempt) RETURN a.owner AS o, a.status AS s, a.stopReason AS r")
+    assert len({row["o"] for row in rows}) == 2
+    assert {(row["s"], row["r"]) for row in rows} == {("interrupted", "token_limit")}
+
+
+def test_every_attempt_under_way_has_its_finishing_turn_at_the_runs_bound(story: Story, model: Serve) -> None:
+    """Two tasks in parallel under --max-tokens: both attempts have one turn with tools withheld, none is cut off by the
+    other's end, and no cause is told that nobody saw (R3.5)."""
+    _noted(story)
+    model(script(*(worker(key, *_reads(20, 300)) for key in ("a", "b")), review()))
+    tasks = (task(key, writes=[f"{key}.txt"], more="    tool_call_budget: 60\n") for key in ("a", "b"))
+    story.plan(plan_of(*tasks, verification="true"))
+
+    done = story.run("execute", "--parallel", "2", "--max-tokens", "40000")
+
+    assert done.returncode == 1, done.stderr
+    assert used(story) <= 40_000
+    rows = story.ask(
+        "MATCH (a:Attempt)-[:TOOK]->(t:Turn {toolsWithheld: true, status: 'replied'}) "
+        "RETURN a.taskKey AS k, a.stopReason AS r, count(t) AS n ORDER BY k"
+    )
+    assert [tuple(row.values()) for row in rows] == [("a", "token_limit", 1), ("b", "token_limit", 1)]
+    assert "Interrupted by the user" not in json.dumps(story.ask("MATCH (a:Attempt) RETURN a.stopDetail AS d"))
+
+
+def test_what_an_endpoint_failure_cuts_off_says_so(story: Story, model: Serve) -> None:
+    """The endpoint refuses one task's worker: the other attempt is interrupted by that, not by the user (R3.5)."""
+    _noted(story)
+    refusal = {"fault": {"status": 401, "body": "no such key"}, "latency_ms": 1_000}
+    model(script(worker("a", refusal), worker("b", *_reads(20, 400)), review()))
+    tasks = (task(key, writes=[f"{key}.txt"], more="    tool_call_budget: 60\n") for key in ("a", "b"))
+    story.plan(plan_of(*tasks, verification="true"))
+
+    done = story.run("execute", "--parallel", "2")
+
+    assert done.returncode == 4, done.stderr
+    rows = story.ask("MATCH (a:Attempt) RETURN a.taskKey AS k, a.status AS s, a.stopReason AS r, a.stopDetail AS d")
+    ended = {row["k"]: row for row in rows}
+    assert (ended["a"]["s"], ended["a"]["r"]) == ("failed", "model_error")
+    assert (ended["b"]["s"], ended["b"]["r"]) == ("interrupted", "interrupted")
+    assert "no such key" in ended["b"]["d"]
+    assert "user" not in ended["b"]["d"]
+
+
+SLEEPS = {"calls": [call("run_command", command=f"sleep 2; echo slept {n}")["call"] for n in range(6)]}
+DEADLINES = {
+    "attempt": ({"ORCHESTRATE_GUARDS_DEADLINE_S": "3"}, ()),
+    "task": ({"ORCHESTRATE_RUN_TASK_DEADLINE_S": "3"}, ()),
+    "task's work": ({"ORCHESTRATE_RUN_TASK_WORKING_TIME_S": "3"}, ()),
+    "run's work": ({"ORCHESTRATE_RUN_WORKING_TIME_S": "3"}, ()),
+    "run": ({}, ("--deadline", "3s")),
+}
+
+
+@pytest.mark.parametrize("level", DEADLINES)
+def test_no_call_begins_behind_a_deadline_and_no_command_outlives_it(story: Story, model: Serve, level: str) -> None:
+    """One reply with six commands of two seconds under three: what runs at the deadline is ended and says why, the
+    others are refused."""
+    environ, flags = DEADLINES[level]
+    story.environ.update(environ, ORCHESTRATE_RUN_STOPS="1")
+    model(script(worker("subtract", SLEEPS, WRITE, finish()), review()))
+    story.plan(plan_of(task("subtract")))
+
+    done = story.run("execute", *flags)
+
+    assert done.returncode == 1, done.stderr
+    rows = story.ask("MATCH (c:ToolCall) RETURN c.status AS s, c.result AS r, c.durationMs AS ms ORDER BY c.seq")
+    ran = [row for row in rows if row["s"] in ("ok", "error")]
+    assert [row["s"] for row in rows] == [*(row["s"] for row in ran), *["refused"] * (6 - len(ran))]
+    assert 1 <= len(ran) <= 2
+    assert ran[-1]["s"] == "error"
+    assert "deadline" in ran[-1]["r"]
+    assert sum(row["ms"] for row in ran) < 3_900
+    guard, of_level = ("deadline", "") if level == "attempt" else ("ledger", level.partition("'")[0])
+    assert _said(story, guard, of_level)[-1] == ("stop", "deadline")
+
+
+def test_a_deadline_grants_one_turn_to_finish(story: Story, model: Serve) -> None:
+    """R1.6 for time: a turn as long as the last one would end behind --deadline, so this one has its tools withheld."""
+    waits = [call("run_command", command=f"sleep 1; echo {n}") for n in range(20)]
+    model(script(worker("subtract", *waits), review()))
+    story.plan(plan_of(task("subtract", more="    tool_call_budget: 60\n")))
+
+    done = story.run("execute", "--deadline", "7s")
+
+    assert done.returncode == 1, done.stderr
+    withheld = _withheld(story)
+    assert withheld == [False] * (len(withheld) - 1) + [True]
+    assert _said(story, "ledger", "run")[-1] == ("stop", "deadline")
+    assert story.ask("MATCH (a:Attempt) RETURN a.status AS s, a.stopReason AS r") == [
+        {"s": "interrupted", "r": "deadline"}
+    ]

@@ -24,12 +24,13 @@ class Bounds:
     tasks: int = MOST_TASKS
 
     @classmethod
-    def of(cls, settings: Settings, timeout_s: float | None = None) -> Bounds:
-        """The settings' bounds; an asked timeout holds up to the longest that any setting allows."""
+    def of(cls, settings: Settings, timeout_s: float | None = None, within_s: float | None = None) -> Bounds:
+        """The settings' bounds; an asked timeout holds up to the longest that any setting allows, and `within_s` up to
+        any."""
         sandbox = settings.sandbox
         longest = max(sandbox.command_timeout, settings.checks.timeout)
         asked = sandbox.command_timeout if timeout_s is None else timeout_s
-        timeout = min(max(asked, 0.1), longest)
+        timeout = max(min(asked, longest, longest if within_s is None else within_s), 0.1)
         return cls(timeout, sandbox.idle_timeout, sandbox.memory_mb * 1_000_000, sandbox.output_limit)
 
 
