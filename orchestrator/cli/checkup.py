@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from orchestrator.cli.invocation import Invocation
+from orchestrator.cli.invocation import GRAPH_WAIT_S, Invocation
 from orchestrator.cli.packages import require_own_agents
 from orchestrator.domain.errors import OrchestrateError, UserError
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 LEAST_FREE_MB = 200  # below: an embedded graph or a worktree may not fit
 SCARCE_MB = 2_000
-GRAPH_WAIT_S = 3.0  # an answer now, good or bad
 Verdict = Literal["ok", "warn", "fail"]
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.invocation import Invocation, pass_invocation
+from orchestrator.cli.invocation import GRAPH_WAIT_S, Invocation, pass_invocation, say
 from orchestrator.cli.values import json_option
+
+if TYPE_CHECKING:
+    from orchestrator.wiring import App
 
 
 @click.group("graph")
@@ -27,7 +30,7 @@ def up(invocation: Invocation, as_json: bool) -> None:
     """Start the embedded server, or see that the Neo4j of NEO4J_URI answers."""
     with invocation.app() as app:
         app.graph.query("RETURN 1 AS up")
-        _show(_state(app.home), as_json)
+        _show(_state(app), as_json)
 
 
 @command.command("down")
@@ -37,7 +40,7 @@ def down(invocation: Invocation) -> None:
     from orchestrator.store.embedded import embedded_stop
 
     with invocation.app() as app:
-        stopped = embedded_stop(app.home)
+        stopped = embedded_stop(app.home, say)
     click.echo("The embedded graph server is stopped." if stopped else "The embedded graph server was not running.")
 
 
@@ -45,21 +48,29 @@ def down(invocation: Invocation) -> None:
 @json_option
 @pass_invocation
 def status(invocation: Invocation, as_json: bool) -> None:
-    """Say which server holds the graph, and where; start nothing."""
+    """Say which server holds the graph, and where; start nothing.
+
+    A Neo4j runs when it answers us; why it does not is said on stderr.
+    """
     with invocation.app() as app:
-        _show(_state(app.home), as_json)
+        _show(_state(app), as_json)
 
 
-def _state(home: Any) -> dict[str, Any]:
+def _state(app: App) -> dict[str, Any]:
+    """The server of the graph, with the same keys whichever it is; None for what it does not have."""
+    return _neo4j() if os.environ.get("NEO4J_URI") else _embedded(app)
+
+
+def _embedded(app: App) -> dict[str, Any]:
     from orchestrator.store.embedded import embedded_status
+    from orchestrator.store.embedded_launch import DATABASE
 
-    if uri := os.environ.get("NEO4J_URI"):
-        return {"server": "neo4j", "uri": uri, "database": os.environ.get("NEO4J_DATABASE", "neo4j")}
-    found = embedded_status(home)
+    found = embedded_status(app.home)
     return {
         "server": "embedded",
         "running": found.running,
         "uri": found.uri,
+        "database": DATABASE,
         "version": found.version,
         "pid": found.pid,
         "username": "root",
@@ -68,12 +79,43 @@ def _state(home: Any) -> dict[str, Any]:
     }
 
 
+def _neo4j() -> dict[str, Any]:
+    from orchestrator.store.endpoint import neo4j_endpoint
+
+    endpoint = neo4j_endpoint(os.environ)
+    version = _version_that_answers()
+    return {
+        "server": "neo4j",
+        "running": version is not None,
+        "uri": endpoint.uri,
+        "database": endpoint.database or "neo4j",
+        "version": version,
+        "pid": None,
+        "username": endpoint.username,
+        "passwordFile": None,
+        "folder": None,
+    }
+
+
+def _version_that_answers() -> str | None:
+    from orchestrator.domain.errors import GraphError
+    from orchestrator.store.graph import neo4j_server
+
+    try:
+        return neo4j_server(os.environ, wait_s=GRAPH_WAIT_S).version
+    except GraphError as error:
+        say(error)
+        return None
+
+
 def _show(state: dict[str, Any], as_json: bool) -> None:
     if as_json:
         from orchestrator.cli.render.machine import print_json
 
         return print_json(state)
+    from orchestrator.cli.render.text import clean
+
     for name, value in state.items():
         if value is not None:
-            click.echo(f"{name:>12}  {str(value).lower() if isinstance(value, bool) else value}")
+            click.echo(f"{name:>12}  {clean(str(value).lower() if isinstance(value, bool) else value)}")
     return None

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from orchestrator.wiring import App
 
 
+GRAPH_WAIT_S = 3.0  # where an answer is wanted now, good or bad
+
+
 @dataclass(frozen=True)
 class Invocation:
     """The global options: the folder that -C names, and what of the log goes to stderr."""

@@ -82,4 +82,4 @@ def _print_diff(app: App, label: str, id_: str) -> None:
 
     before, after = trees_of(app.graph, label, id_)
     text = diff(app.workspaces.shadow.git, before, after)
-    console().print(diff_view(text) if text else "No change.")
+    console(exact=True).print(diff_view(text) if text else "No change.")

@@ -33,6 +33,21 @@ class Parameter:
     required: bool
     default: Any = None
 
+    def check(self, query: str, value: Any) -> None:
+        """Raise UserError for a value of another kind than the default: a whole number from 0 on, else text."""
+        given = json.dumps(value, ensure_ascii=False)
+        if isinstance(self.default, int):
+            fits = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+            kind, example = "a whole number, 0 or more", str(self.default)
+        else:
+            fits = isinstance(value, str)
+            kind, example = "text", f'"{given}"' if isinstance(value, int | float) else "TEXT"
+        if not fits:
+            raise UserError(
+                f"Parameter {self.name} of query {query} is {kind}; {given} is not.",
+                next_step=f"Give --param '{self.name}={example}'.",
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class SavedQuery:
@@ -46,11 +61,15 @@ class SavedQuery:
     cypher: str
 
     def bind(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """`given` with the defaults filled in. Raises UserError for a name that the query does not have."""
+        """`given` with the defaults filled in. Raises UserError for a name that the query does not have, and for a
+        value of another kind than the default."""
         known = [parameter.name for parameter in self.parameters]
         if unknown := sorted(set(given) - set(known)):
             takes = ", ".join(name for name in known if name != "repository") or "none"
             raise UserError(f"Query {self.name} has no parameter {unknown[0]}.", next_step=f"It takes: {takes}.")
+        for parameter in self.parameters:
+            if parameter.name in given:
+                parameter.check(self.name, given[parameter.name])
         defaults = {p.name: p.default for p in self.parameters if not p.required}
         return {**defaults, **given}
 

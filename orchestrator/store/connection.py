@@ -25,7 +25,7 @@ from neo4j.exceptions import (
 
 from orchestrator.domain.errors import GraphError
 from orchestrator.domain.lifecycle import TransitionError
-from orchestrator.store.endpoint import Endpoint, Server, Source
+from orchestrator.store.endpoint import Endpoint, Server, Source, unusable
 from orchestrator.store.statements import statement
 
 T = TypeVar("T")
@@ -234,10 +234,7 @@ def _driver(endpoint: Endpoint, auth: tuple[str, str]) -> neo4j.Driver:
             user_agent="orchestrate",
         )
     except (ConfigurationError, ValueError) as error:
-        raise GraphError(
-            f"NEO4J_URI is not usable: {endpoint.uri} ({error}).",
-            next_step="Use bolt://host:7687 or neo4j://host:7687 (with +s or +ssc for TLS).",
-        ) from error
+        raise unusable(endpoint.uri) from error
 
 
 _BY_CODE: Mapping[str, tuple[str, str]] = {
@@ -267,6 +264,11 @@ def translate(error: Exception, endpoint: Endpoint | None) -> GraphError:
     if code in _BY_CODE:
         message, way_out = _BY_CODE[code]
         return GraphError(message.format(**names), next_step=way_out)
+    if isinstance(error, AuthError) and endpoint is not None and endpoint.kind == "embedded":
+        return GraphError(
+            f"The embedded graph at {names['uri']} does not take the passwords of its files: they were changed.",
+            next_step="Run `orchestrate graph down`; the next command starts it with what is in the files then.",
+        )
     if isinstance(error, AuthError):
         return GraphError(
             f"The graph at {names['uri']} refuses user {names['user']}: wrong user name or password.",

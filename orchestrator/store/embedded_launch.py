@@ -18,6 +18,12 @@ PAGE = 16 * 1024
 """Bytes of a page of data: an empty graph takes 1.3 MB instead of 8 MB, and grows evenly from the first step on."""
 
 READER = "reader"
+SHORTEST = 8
+"""Characters of a password: the server does not start with fewer."""
+
+USERS = "server/config/server-users.jsonl"
+"""Where the server keeps who may log in, with hashes of their passwords."""
+
 WAYS_OUT = (
     "Install the extra (`pip install 'orchestrate[embedded]'`; there is no wheel for Intel Macs or glibc below 2.34), "
     "or set NEO4J_URI, NEO4J_USERNAME and NEO4J_PASSWORD to use a Neo4j of yours."
@@ -75,7 +81,7 @@ def free_port() -> int:
 
 def password(path: Path) -> str:
     """The random password in `path`, made at the first call; readable by the user alone."""
-    if not path.exists():
+    if not _is_whole(path):
         fresh = path.with_name(f"{path.name}.new")
         fresh.touch(mode=0o600)
         fresh.chmod(0o600)
@@ -84,10 +90,21 @@ def password(path: Path) -> str:
     return path.read_text().strip()
 
 
+def passwords_kept(folder: Path) -> bool:
+    """Whether both password files are there still, and not cut short."""
+    return _is_whole(folder / "root-password") and _is_whole(folder / "reader-password")
+
+
+def _is_whole(path: Path) -> bool:
+    return path.exists() and len(path.read_text().strip()) >= SHORTEST
+
+
 def prepare(folder: Path) -> None:
-    """Passwords and user groups, before the server's first start."""
+    """Passwords and user groups, before a start. The server makes its users anew each time: so the password files are
+    right whatever became of them, and the records, which belong to no user, stay."""
     password(folder / "root-password")
     password(folder / "reader-password")
+    (folder / USERS).unlink(missing_ok=True)
     groups = folder / "server/config/server-groups.json"
     if not groups.exists():
         groups.parent.mkdir(parents=True, exist_ok=True)

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from orchestrator.domain.errors import GraphError
 from orchestrator.store.claims import Claims
 from orchestrator.store.conclusions import Conclusions
 from orchestrator.store.connection import Connection
 from orchestrator.store.embedded import HEAP_MB, IDLE_S, Embedded
-from orchestrator.store.endpoint import Endpoint, Server, Source
+from orchestrator.store.endpoint import Server, Source, neo4j_endpoint
 from orchestrator.store.facts import Facts
 from orchestrator.store.plans import Plans
 from orchestrator.store.querying import Querying
@@ -57,8 +56,12 @@ def open_graph(
     """The graph of NEO4J_URI (with NEO4J_USERNAME, NEO4J_PASSWORD, NEO4J_DATABASE), else the embedded server of `home`,
     started if need be; its schema is there afterwards. Texts too long for a property go to `<home>/artefacts`.
     `redact` is applied to every stored string; `on_wait` hears of waiting for a graph that is away, which is given up
-    after `wait_s` seconds. Raises GraphError."""
-    source = neo4j_source(environ) if environ.get("NEO4J_URI") else embedded_source(home, idle_s, heap_mb)
+    after `wait_s` seconds. Raises GraphError, UserError for a NEO4J_URI that cannot be used."""
+    if environ.get("NEO4J_URI"):
+        source = neo4j_source(environ)
+    else:
+        embedded = Embedded(home, idle_s=idle_s, heap_mb=heap_mb, on_wait=on_wait)
+        source = Source(locate=embedded.locate, release=embedded.release)
     connection = Connection(source, wait_s=wait_s, on_wait=on_wait)
     try:
         ensure_schema(connection)
@@ -69,24 +72,16 @@ def open_graph(
 
 
 def neo4j_source(environ: Mapping[str, str]) -> Source:
-    """The Neo4j that the environment names. Raises GraphError without a password."""
-    password = environ.get("NEO4J_PASSWORD")
-    if not password:
-        raise GraphError(
-            f"NEO4J_URI is set ({environ['NEO4J_URI']}) but NEO4J_PASSWORD is not.",
-            next_step="Set NEO4J_PASSWORD, or unset NEO4J_URI to use the embedded server.",
-        )
-    endpoint = Endpoint(
-        kind="neo4j",
-        uri=environ["NEO4J_URI"],
-        username=environ.get("NEO4J_USERNAME") or "neo4j",
-        password=password,
-        database=environ.get("NEO4J_DATABASE") or None,
-    )
+    """The Neo4j that the environment names. Raises UserError where it names none that can be used."""
+    endpoint = neo4j_endpoint(environ)
     return Source(locate=lambda: endpoint, release=lambda: None)
 
 
-def embedded_source(home: Path, idle_s: float = IDLE_S, heap_mb: int = HEAP_MB) -> Source:
-    """The embedded server of a home."""
-    embedded = Embedded(home, idle_s=idle_s, heap_mb=heap_mb)
-    return Source(locate=embedded.locate, release=embedded.release)
+def neo4j_server(environ: Mapping[str, str], *, wait_s: float) -> Server:
+    """What answers at NEO4J_URI within `wait_s` seconds; writes nothing. Raises GraphError when nothing does, UserError
+    for an unusable address."""
+    connection = Connection(neo4j_source(environ), wait_s=wait_s, on_wait=lambda _message: None)
+    try:
+        return connection.server()
+    finally:
+        connection.close()

@@ -44,7 +44,13 @@ def run_query(
     """See Querying.query."""
 
     def call(session: neo4j.Session) -> Table:
-        result = session.run(cypher, dict(parameters))
+        try:
+            result = session.run(cypher, dict(parameters))
+        except (OverflowError, UnicodeEncodeError) as error:  # before anything was sent
+            raise QueryError(
+                f"The graph cannot hold a value of the query: {error}.",
+                next_step="Whole numbers have 64 bits, text is Unicode.",
+            ) from error
         columns = tuple(result.keys())
         rows = [[plain(value) for value in record.values()] for record in islice(result, limit)]
         result.consume()

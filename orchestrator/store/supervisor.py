@@ -4,8 +4,10 @@ Run as a program by path (`python supervisor.py LAUNCH_JSON`), in a session of i
 that started it and is not reached by that client's Ctrl-C. It imports the standard library alone: it must start fast
 and hold little memory. LAUNCH_JSON: {"folder", "command", "idle_s", "bolt_port", "http_port", "version"}.
 
-Its life is visible through three files in `folder`: `supervisor.lock` is held exclusively while it lives, `server.json`
-tells pids and ports, and `clients.lock` is held shared by every client (so taking it exclusively proves idleness).
+Its life is visible through three files in `folder`: `supervisor.lock` is held exclusively while it lives and holds its
+pid, `server.json` tells the JVM's pid and ports, and `clients.lock` is held shared by every client (so taking it
+exclusively proves idleness). The first two are written again when they were damaged or deleted, so that the server they
+are about can be found as long as it lives.
 """
 
 from __future__ import annotations
@@ -65,19 +67,51 @@ def launch_jvm(command: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
         )
 
 
-def write_state(folder: Path, state: Mapping[str, Any]) -> None:
+def is_still(held: IO[bytes], path: Path) -> bool:
+    """Whether the open file is the one at `path`: not deleted, nor in a folder that was made anew."""
+    try:
+        return os.path.samestat(os.fstat(held.fileno()), path.stat())
+    except OSError:
+        return False
+
+
+def write_state(folder: Path, state: str) -> None:
     """Replace `server.json` atomically."""
     fresh = folder / f"server.json.{os.getpid()}"
-    fresh.write_text(json.dumps(state))
+    fresh.write_text(state)
     fresh.replace(folder / "server.json")
 
 
-def watch(jvm: subprocess.Popen[bytes], folder: Path, idle_s: float) -> None:
-    """Return when the JVM died, a stop was asked for, or no client came for `idle_s` seconds. Raises OSError when the
-    folder is gone."""
+def write_pid(held: IO[bytes]) -> None:
+    """Make our pid the whole content of the lock that we hold."""
+    held.truncate(0)
+    held.write(str(os.getpid()).encode())
+    held.flush()
+
+
+def repair(folder: Path, held: IO[bytes], state: str) -> None:
+    """Write what was damaged again. A full disk is no reason to stop a server that others use."""
+    with contextlib.suppress(OSError):
+        if read(folder / "server.json") != state.encode():
+            write_state(folder, state)
+        if read(folder / "supervisor.lock") != str(os.getpid()).encode():
+            write_pid(held)
+
+
+def read(path: Path) -> bytes | None:
+    """The file's bytes; None when it is not there."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def watch(jvm: subprocess.Popen[bytes], folder: Path, held: IO[bytes], state: str, idle_s: float) -> None:
+    """Return when the JVM died, a stop was asked for, the folder is gone, or no client came for `idle_s` seconds."""
     clients = folder / "clients.lock"
     busy = time.time()
-    while not _asked_to_stop and jvm.poll() is None:
+    while not _asked_to_stop and jvm.poll() is None and is_still(held, folder / "supervisor.lock"):
+        repair(folder, held, state)
         free = lock(clients, fcntl.LOCK_EX)
         if free is None:
             busy = time.time()
@@ -105,24 +139,35 @@ def stop(jvm: subprocess.Popen[bytes]) -> None:
 def main(launch: Mapping[str, Any]) -> int:
     """Keep one server alive; 0 after a stop, 1 when the JVM died, 3 when another supervisor is there."""
     folder = Path(launch["folder"])
-    ours = lock(folder / "supervisor.lock", fcntl.LOCK_EX)
-    if ours is None:
+    held = lock(folder / "supervisor.lock", fcntl.LOCK_EX)
+    if held is None:
         return 3
     signal.signal(signal.SIGTERM, _ask_to_stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    write_pid(held)
     jvm = launch_jvm(launch["command"], folder)
-    keys = ("bolt_port", "http_port", "version")
+    state = json.dumps({key: launch[key] for key in ("bolt_port", "http_port", "version")} | {"pid": jvm.pid})
     try:
-        write_state(folder, {key: launch[key] for key in keys} | {"pid": jvm.pid, "supervisor": os.getpid()})
-        watch(jvm, folder, float(launch["idle_s"]))
+        write_state(folder, state)
+        watch(jvm, folder, held, state, float(launch["idle_s"]))
     except OSError:
         pass  # the home was deleted under us: nobody can come any more
     finally:
         died = jvm.poll() is not None and not _asked_to_stop
+        end(jvm, folder, held)
+    return 1 if died else 0
+
+
+def end(jvm: subprocess.Popen[bytes], folder: Path, held: IO[bytes]) -> None:
+    """Stop the JVM and clear the state away. Where the folder was deleted, the JVM may write nothing more: there may be
+    another one by now, with a server of its own."""
+    if is_still(held, folder / "supervisor.lock"):
         stop(jvm)
         (folder / "server.json").unlink(missing_ok=True)
-    return 1 if died else 0
+    else:
+        jvm.kill()
+        jvm.wait()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.graph_servers import real_neo4j
 from tests.stories.story import Story, clean_environment, make_repository
+
+__all__ = ["real_neo4j"]
 
 
 @dataclass(frozen=True)

@@ -163,6 +163,66 @@ def test_graph_goes_up_and_down(fresh: Story) -> None:
     assert fresh.ok("graph", "down") == "The embedded graph server was not running.\n"
 
 
+def test_graph_status_has_the_same_keys_for_a_neo4j(fresh: Story, real_neo4j: dict[str, str]) -> None:
+    """What holds the graph is told alike: whether it runs, where, which version; a Neo4j has no pid and no files."""
+    embedded = json.loads(fresh.ok("graph", "status", "--json"))
+    fresh.environ.update(real_neo4j)
+    status = json.loads(fresh.ok("graph", "status", "--json"))
+    assert list(status) == list(embedded)
+    assert (status["server"], status["running"], status["uri"]) == ("neo4j", True, real_neo4j["NEO4J_URI"])
+    assert status["version"].startswith("Neo4j/")
+    assert json.loads(fresh.ok("graph", "up", "--json")) == status
+
+
+def test_graph_status_says_why_a_neo4j_does_not_answer(fresh: Story) -> None:
+    """Not running is an answer, its cause is on stderr; `up` that cannot is exit code 4."""
+    fresh.environ.update(NEO4J_URI="bolt://127.0.0.1:1", NEO4J_PASSWORD="x", ORCHESTRATE_RUN_GRAPH_WAIT_S="0")
+    done = fresh.run("graph", "status", "--json")
+    status = json.loads(done.stdout)
+    assert (done.returncode, status["running"], status["version"]) == (0, False, None)
+    assert "bolt://127.0.0.1:1 does not answer" in done.stderr
+    up = fresh.run("graph", "up", "--json")
+    assert (up.returncode, up.stdout) == (4, "")
+
+
+@pytest.mark.parametrize("command", [["graph", "status"], ["graph", "up"], ["status"], ["query", "RETURN 1"]])
+@pytest.mark.parametrize("environ", [{"NEO4J_URI": "http://localhost:7474"}, {"NEO4J_URI": "bolt://db"}])
+def test_a_neo4j_that_cannot_be_used_as_named_is_configuration(
+    fresh: Story, command: list[str], environ: dict[str, str]
+) -> None:
+    """An address that is not Bolt's, or no password: exit code 2, one message, in every command."""
+    fresh.environ.update({"NEO4J_PASSWORD": "" if environ["NEO4J_URI"].startswith("bolt") else "x"} | environ)
+    done = fresh.run(*command)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1 and environ["NEO4J_URI"] in done.stderr
+
+
+def test_doctor_names_an_address_that_is_not_bolts(fresh: Story) -> None:
+    """doctor says the same, with the same exit code."""
+    fresh.environ.update(NEO4J_URI="http://localhost:7474", NEO4J_PASSWORD="x")
+    code, found = _doctor(fresh)
+    assert (code, found["graph"]["verdict"]) == (2, "fail")
+    assert "http://localhost:7474" in found["graph"]["seen"] and "neo4j+ssc" in found["graph"]["do"]
+
+
+def test_graph_down_finds_a_server_whose_state_was_damaged(fresh: Story) -> None:
+    """status and down go by the server that lives; a lost password heals, and the records stay."""
+    fresh.ok("query", "CREATE (:File {id: 'kept', path: 'x'})", "--write")
+    graph = fresh.repository / ".git/orchestrate/graph"
+    (graph / "server.json").write_text("{broken")
+    assert json.loads(fresh.ok("graph", "status", "--json"))["running"] is True
+    (graph / "server.json").unlink()
+    assert fresh.ok("graph", "down") == "The embedded graph server is stopped.\n"
+    (graph / "root-password").unlink()
+    assert fresh.ask("MATCH (f:File) RETURN f.id AS id") == [{"id": "kept"}]
+
+
+def test_a_parameter_that_no_graph_can_hold_is_the_users_error(fresh: Story) -> None:
+    """More than 64 bits: exit code 2, not a defect of ours."""
+    done = fresh.run("query", "RETURN $n", "--param", f"n={2**64}")
+    assert done.returncode == 2 and "64 bits" in done.stderr
+
+
 def test_doctor_looks_by_use(fresh: Story) -> None:
     """Each check says ok, warn or fail; a missing model is a warning, since not every command needs one."""
     code, found = _doctor(fresh)

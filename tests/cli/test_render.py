@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import io
+import json
+import re
 import sys
 from pathlib import Path
 
@@ -10,8 +13,11 @@ import pytest
 from rich.console import Console
 
 from orchestrator.cli.demo import _program
-from orchestrator.cli.render.screen import grid
+from orchestrator.cli.render import machine
+from orchestrator.cli.render.screen import console, grid
+from orchestrator.cli.render.tables import print_table
 from orchestrator.cli.render.text import cell
+from orchestrator.domain.records import Table
 
 
 def test_a_map_is_shown_as_json() -> None:
@@ -27,6 +33,52 @@ def test_a_narrow_terminal_breaks_no_status() -> None:
     screen.print(shown)
     assert isinstance(screen.file, io.StringIO)
     assert "completed" in screen.file.getvalue()
+
+
+class Terminal(io.StringIO):
+    """A stdout that is a terminal."""
+
+    def isatty(self) -> bool:
+        """Yes."""
+        return True
+
+
+NASTY = Table(("text",), [["\x1b]0;mine\x07\x9b2J\u202e\u007f ü,\tnew\nline"]])
+
+
+@pytest.mark.parametrize(("stream", "obeyed"), [(Terminal, False), (io.StringIO, True)])
+def test_json_on_a_terminal_is_escaped_and_means_the_same(
+    stream: type[io.StringIO], obeyed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a model wrote cannot move the cursor or change the title; piped, text stays as it is."""
+    out = stream()
+    monkeypatch.setattr(sys, "stdout", out)
+    machine.print_json(machine.table_objects(NASTY))
+    assert json.loads(out.getvalue()) == [{"text": NASTY.rows[0][0]}]
+    assert ("\x9b" in out.getvalue()) is obeyed and "ü" in out.getvalue()
+
+
+@pytest.mark.parametrize(("stream", "obeyed"), [(Terminal, False), (io.StringIO, True)])
+def test_csv_on_a_terminal_is_neutralised(
+    stream: type[io.StringIO], obeyed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A quoted cell keeps its tabs and lines; piped, it is exact."""
+    out = stream()
+    monkeypatch.setattr(sys, "stdout", out)
+    machine.print_csv(NASTY)
+    _, (cell,) = csv.reader(io.StringIO(out.getvalue(), newline=""))
+    assert (cell == NASTY.rows[0][0]) is obeyed
+    assert any(mark in cell for mark in "\x1b\x07\x9b\u202e\x7f") is obeyed and cell.endswith("ü,\tnew\nline")
+
+
+def test_a_piped_table_has_no_spaces_at_the_ends_of_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its last column is not padded, nor is its header; an exact text keeps what it has."""
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", out)
+    print_table(Table(("first", "last"), [["a", "b"], ["a long one", "a longer one"]]))
+    assert out.getvalue() and not re.search(r" $", out.getvalue(), re.MULTILINE)
+    console(exact=True).print("+ kept  ")
+    assert out.getvalue().endswith("+ kept  \n")
 
 
 def test_commands_can_be_copied_where_we_are_not_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,6 +85,15 @@ def test_completion_lists_the_commands() -> None:
         (["query", "RETURN $a", "--param", "a"], "'a' is not of the form name=value"),
         (["query", "--name", "kpi"], "There is no saved query 'kpi'. Did you mean kpis?"),
         (["query", "--name", "kpis", "--param", "task=1"], "Query kpis has no parameter task."),
+        (
+            ["query", "--name", "most-expensive", "--param", "limit=abc"],
+            'Parameter limit of query most-expensive is a whole number, 0 or more; "abc" is not. '
+            "Give --param 'limit=10'.",
+        ),
+        (["query", "--name", "most-expensive", "--param", "limit=-1"], "0 or more; -1 is not."),
+        (["query", "--name", "most-expensive", "--param", "limit=true"], "0 or more; true is not."),
+        (["query", "--name", "most-expensive", "--param", "limit=null"], "0 or more; null is not."),
+        (["query", "--name", "why-failed", "--param", "task=12"], "text; 12 is not. Give --param 'task=\"12\"'."),
         (["status", "--watch", "--json"], "--watch shows a screen"),
         (["show", "--diff", "--json"], "--diff prints a diff"),
         (["calibrate"], "Missing option '--replay'"),

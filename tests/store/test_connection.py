@@ -11,10 +11,12 @@ from pathlib import Path
 
 import neo4j
 import pytest
+from neo4j.exceptions import Neo4jError
 
-from orchestrator.domain.errors import GraphError
+from orchestrator.domain.errors import GraphError, UserError
+from orchestrator.store.connection import AWAY, translate
 from orchestrator.store.embedded import Embedded, embedded_stop
-from orchestrator.store.endpoint import Endpoint, Server
+from orchestrator.store.endpoint import Endpoint, Server, neo4j_endpoint
 from orchestrator.store.graph import open_graph
 from orchestrator.store.schema import VERSION, check_server
 from orchestrator.store.statements import schema_statements, statement
@@ -102,12 +104,64 @@ def test_a_graph_that_is_away_is_waited_for_visibly_and_not_for_ever(tmp_path: P
     assert caught.value.exit_code == 4
 
 
-def test_what_is_no_graph_is_named(tmp_path: Path) -> None:
-    """A scheme that the driver does not know, and a URI without a password."""
-    with pytest.raises(GraphError, match=r"NEO4J_URI is not usable: mysql://db"):
-        open_graph(tmp_path, {"NEO4J_URI": "mysql://db", "NEO4J_PASSWORD": "x"}, wait_s=0)
-    with pytest.raises(GraphError, match=r"NEO4J_PASSWORD is not"):
+UNUSABLE = (
+    "mysql://db",
+    "http://127.0.0.1:7474",  # the driver has a preview of it, which needs a package that is not there
+    "https://127.0.0.1:7473",
+    "127.0.0.1:7687",
+    "localhost",
+    "bolt:/127.0.0.1",
+    "bolt://",
+    "bolt://db:port",
+    "bolt://db:99999",
+    "bolt://db?policy=x",
+    "bolt://d b",
+)
+
+
+@pytest.mark.parametrize("uri", UNUSABLE)
+def test_an_address_that_is_not_bolts_is_configuration(tmp_path: Path, uri: str) -> None:
+    """The value and what is allowed, exit code 2, before anything is asked; not the driver's own list of schemes."""
+    with pytest.raises(UserError) as caught:
+        open_graph(tmp_path, {"NEO4J_URI": uri, "NEO4J_PASSWORD": "x"}, wait_s=0)
+    said = str(caught.value)
+    assert said.startswith(f"NEO4J_URI is not usable: {uri}.") and "bolt, bolt+s, bolt+ssc, neo4j, neo4j+s" in said
+    assert caught.value.exit_code == 2 and "http" not in said.replace(uri, "")
+
+
+def test_a_password_in_the_address_is_refused_and_not_shown(tmp_path: Path) -> None:
+    """Secrets come by their own variable; the driver would print the address."""
+    with pytest.raises(UserError) as caught:
+        open_graph(tmp_path, {"NEO4J_URI": "neo4j://me:s3cret@db:7687", "NEO4J_PASSWORD": "x"}, wait_s=0)
+    assert "s3cret" not in str(caught.value) and "neo4j://***@db:7687" in str(caught.value)
+    assert "NEO4J_PASSWORD" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "uri", ["bolt://db", "BOLT://db:7687", "neo4j+s://db", "neo4j://db?policy=x", "bolt://[::1]:1"]
+)
+def test_an_address_of_bolts_is_taken_as_it_is(uri: str) -> None:
+    """All schemes of Bolt, with and without a port."""
+    endpoint = neo4j_endpoint({"NEO4J_URI": uri, "NEO4J_PASSWORD": "x"})
+    assert (endpoint.uri, endpoint.username, endpoint.database) == (uri, "neo4j", None)
+
+
+def test_a_missing_password_is_configuration(tmp_path: Path) -> None:
+    """NEO4J_URI alone is not enough: exit code 2."""
+    with pytest.raises(UserError, match=r"NEO4J_PASSWORD is not") as caught:
         open_graph(tmp_path, {"NEO4J_URI": "bolt://db"}, wait_s=0)
+    assert caught.value.exit_code == 2
+
+
+def test_a_server_that_is_only_starting_is_waited_for_and_a_refusal_is_not() -> None:
+    """An unavailable database is one that does not answer yet; wrong credentials are told at once, with the hint that a
+    starting Neo4j says so too."""
+    starting = Neo4jError._hydrate_neo4j(code="Neo.TransientError.General.DatabaseUnavailable", message="not up yet")
+    refused = Neo4jError._hydrate_neo4j(code="Neo.ClientError.Security.Unauthorized", message="unauthorized")
+    assert isinstance(starting, AWAY) and not isinstance(refused, AWAY)
+    endpoint = neo4j_endpoint({"NEO4J_URI": "bolt://db", "NEO4J_PASSWORD": "x"})
+    assert "does not answer: not up yet" in str(translate(starting, endpoint))
+    assert "only just starting" in str(translate(refused, endpoint))
 
 
 def test_a_neo4j_that_refuses_us_says_why(tmp_path: Path, real_neo4j: dict[str, str]) -> None:

@@ -33,9 +33,9 @@ def home(tmp_path: Path) -> Iterator[Path]:
     embedded_stop(tmp_path / "home")
 
 
-def eventually(true: Callable[[], bool]) -> bool:
-    """Whether it becomes true within half a minute."""
-    deadline = time.monotonic() + 30
+def eventually(true: Callable[[], bool], seconds: float = 30) -> bool:
+    """Whether it becomes true in time."""
+    deadline = time.monotonic() + seconds
     while not true() and time.monotonic() < deadline:
         time.sleep(0.05)
     return true()

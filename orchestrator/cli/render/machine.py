@@ -1,4 +1,7 @@
-"""Machine output: exactly one JSON document, or CSV, on stdout (cli.md)."""
+"""Machine output: exactly one JSON document, or CSV, on stdout (cli.md).
+
+Piped it is exact. A terminal would obey control characters, so there JSON has them as escapes, and CSV without them.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,23 @@ from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from orchestrator.cli.render.text import clean, escaped
 from orchestrator.domain.records import Table
 
 
 def print_json(document: Any) -> None:
     """Print one JSON document and a newline."""
-    sys.stdout.write(json.dumps(plain(document), ensure_ascii=False, indent=2) + "\n")
+    text = json.dumps(plain(document), ensure_ascii=False, indent=2)
+    sys.stdout.write((escaped(text) if sys.stdout.isatty() else text) + "\n")
 
 
 def print_csv(table: Table) -> None:
     """Print a header and the rows; structured values are JSON in their cell."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows([[_field(plain(value)) for value in row] for row in table.rows])
+    shown = clean if sys.stdout.isatty() else str
+    for row in (table.columns, *table.rows):
+        cells = [_field(plain(value)) for value in row]
+        writer.writerow([shown(value) if isinstance(value, str) else value for value in cells])
 
 
 def table_objects(table: Table) -> list[dict[str, Any]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import Literal
+from typing import Any, Literal, TextIO, cast
 
 from rich import box
 from rich.console import Console
@@ -34,11 +35,32 @@ STATUS_STYLE = {
 }
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A console on stdout or stderr. Markup, emoji and highlighting are off: much of what is shown is a model's."""
+class Trimmed:
+    """A stream without the spaces that pad the last column of a table."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write whole lines, as rich does."""
+        return self._stream.write(re.sub(r" +$", "", text, flags=re.MULTILINE))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def console(*, stderr: bool = False, exact: bool = False) -> Console:
+    """A console on stdout or stderr. Markup, emoji and highlighting are off: much of what is shown is a model's. A pipe
+    gets no spaces at the ends of lines, but those of an `exact` text."""
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else PIPE_WIDTH
-    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
+    piped = not stream.isatty()
+    return Console(
+        file=cast(TextIO, Trimmed(stream)) if piped and not exact else stream,
+        width=PIPE_WIDTH if piped else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
 
 
 def status_text(status: str | None) -> Text:

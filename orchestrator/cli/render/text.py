@@ -16,6 +16,11 @@ def clean(text: object) -> str:
     return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", str(text).replace("\r\n", "\n"))
 
 
+def escaped(document: str) -> str:
+    """A JSON document with escapes for what a terminal would obey: the same document still."""
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
+
+
 def one_line(text: object, width: int = 100) -> str:
     """The text as one line of at most `width` characters."""
     joined = " ".join(clean(text).split())
