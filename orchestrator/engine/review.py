@@ -100,9 +100,7 @@ def _ask(
     if ending.reason != "submitted":
         return _none(ending)
     try:
-        judged = judge_review(
-            ending.arguments, opened.strictness, parts.settings.review.threshold, claim.task.acceptance_criteria
-        )
+        judged = judge_review(ending.arguments, opened.strictness, parts.settings.review.threshold)
     except ReviewInvalidError as invalid:
         return Reviewed(None, f"QC's answer is no review: {invalid}.")
     return Reviewed(

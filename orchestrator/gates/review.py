@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,6 @@ _GROUPS: Mapping[str, Literal["security", "functionality", "code_quality", "othe
     "functionality": "functionality",
     "code_quality": "code_quality",
 }
-_UNPROVEN = frozenset({"criterion_unproven", "criterion_not_judged"})
 
 
 class ReviewInvalidError(ValueError):
@@ -46,11 +44,8 @@ class Judgement:
     unproven: bool = False
 
 
-def judge_review(
-    answer: Mapping[str, Any], strictness: Strictness, threshold: int, acceptance_criteria: Sequence[str] = ()
-) -> Judgement:
-    """The rules' verdict over submit_review's arguments, for a task with these acceptance criteria. Raises
-    ReviewInvalidError when they decide nothing."""
+def judge_review(answer: Mapping[str, Any], strictness: Strictness, threshold: int) -> Judgement:
+    """The rules' verdict over submit_review's arguments. Raises ReviewInvalidError when they decide nothing."""
     score, claimed = _score(answer), answer.get("passed")
     if not isinstance(claimed, bool):
         raise ReviewInvalidError(f"passed must be true or false, not {_shown(claimed)}")
@@ -58,10 +53,11 @@ def judge_review(
     criteria = tuple(_criteria(_entries(answer, "criteria")))
     findings = tuple(_findings(_entries(answer, "findings")))
     held = _held_against(claimed, score, threshold, criteria, findings, feedback, strictness)
-    gaps = _gaps(criteria, acceptance_criteria) if claimed else ()
+    gaps = tuple(_unproven(c) for c in criteria if c.passed and not c.evidence.strip()) if claimed else ()
     raised = (*findings, *held, *gaps)
-    unproven = bool(gaps) and all(finding.code in _UNPROVEN for finding in raised if finding.blocking)
-    return Judgement(claimed and not held and not gaps, score, feedback, criteria, raised, unproven)
+    passed = claimed and not held and not gaps and not _too_many(findings, strictness)
+    unproven = bool(gaps) and all(finding in gaps for finding in raised if finding.blocking)
+    return Judgement(passed, score, feedback, criteria, raised, unproven)
 
 
 def _score(answer: Mapping[str, Any]) -> int:
@@ -105,33 +101,15 @@ def _held_against(
     failed = tuple(_failed_criterion(c) for c in criteria if c.passed is False)
     if claimed and score < threshold:
         return (*failed, _finding("score_below_threshold", f"Score {score}, needed {threshold}. {feedback}", "score"))
-    if failed or _too_many(findings, strictness):
-        return failed or (_finding("review_findings", _too_many(findings, strictness), "findings"),)
-    if claimed or any(f.blocking for f in findings):
+    if failed or any(f.blocking for f in findings):
+        return failed
+    if too_many := _too_many(findings, strictness):
+        return (_finding("review_findings", too_many, "findings"),)
+    if claimed:
         return ()
     if not feedback:
         raise ReviewInvalidError("a fail must say why: findings, failed criteria or feedback")
     return (_finding("review_failed", feedback, "feedback"),)
-
-
-def _gaps(criteria: Sequence[Criterion], acceptance_criteria: Sequence[str]) -> tuple[Finding, ...]:
-    """What a pass leaves without evidence (R2.9)."""
-    unproven = (criterion for criterion in criteria if criterion.passed and not criterion.evidence.strip())
-    return (*map(_unproven, unproven), *map(_not_judged, _left_out(criteria, acceptance_criteria)))
-
-
-def _left_out(criteria: Sequence[Criterion], acceptance_criteria: Sequence[str]) -> list[str]:
-    """The acceptance criteria that were not judged. Models reword, so as many entries as there are criteria are enough;
-    where there are fewer, those whose text does not come back are named."""
-    judged = [criterion for criterion in criteria if criterion.passed is not None]
-    if len(judged) >= len(acceptance_criteria):
-        return []
-    known = {_plain(criterion.text) for criterion in judged}
-    return [text for text in acceptance_criteria if _plain(text) not in known]
-
-
-def _plain(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def _too_many(findings: Sequence[Finding], strictness: Strictness) -> str:
@@ -174,11 +152,6 @@ def _failed_criterion(criterion: Criterion) -> Finding:
 def _unproven(criterion: Criterion) -> Finding:
     message = f"Criterion without evidence: {criterion.text}"
     return _finding("criterion_unproven", message, criterion.text, required_fix=f"Show that it holds: {criterion.text}")
-
-
-def _not_judged(text: str) -> Finding:
-    message = f"Acceptance criterion not judged: {text}"
-    return _finding("criterion_not_judged", message, text, required_fix=f"Show that it holds: {text}")
 
 
 def _finding(code: str, message: str, locus: str, *, severity: Severity = "error", required_fix: str = "") -> Finding:

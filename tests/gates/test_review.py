@@ -17,9 +17,9 @@ def entry(text: str, passed: bool | None = True, evidence: str = "unittest, exit
 
 
 def judged(*entries: dict[str, Any], claims: bool = True, score: int = 95, **more: Any) -> Judgement:
-    """The verdict over an answer about a task with two acceptance criteria."""
+    """The verdict over an answer about two criteria."""
     answer = {"passed": claims, "score": score, "feedback": "Fine.", "criteria": list(entries), "findings": [], **more}
-    return judge_review(answer, "lenient", 80, CRITERIA)
+    return judge_review(answer, "lenient", 80)
 
 
 def codes(judgement: Judgement) -> list[tuple[str, str]]:
@@ -36,23 +36,8 @@ def test_a_pass_with_a_criterion_without_evidence_is_none(evidence: str) -> None
     assert verdict.findings[0].blocking
 
 
-def test_a_pass_must_judge_every_acceptance_criterion() -> None:
-    """What was left out, or could not be judged, is named; case and punctuation make no difference."""
-    verdict = judged(entry("ADD(2, 3) is 5"))
-    assert (verdict.passed, verdict.unproven) == (False, True)
-    assert codes(verdict) == [("criterion_not_judged", CRITERIA[1])]
-    assert codes(judged(entry(CRITERIA[0]), entry(CRITERIA[1], passed=None))) == codes(verdict)
-    assert len(judged().findings) == 2
-
-
-def test_criteria_in_qcs_own_words_are_as_good() -> None:
-    """Models reword: as many judged criteria as the task has are enough."""
-    assert judged(entry("The sum of 2 and 3"), entry("Texts are refused")).passed
-    assert judged(*map(entry, CRITERIA), entry("An edge case")).passed
-
-
-def test_a_task_without_acceptance_criteria_asks_for_none() -> None:
-    """A plan need not have any, and then a review without criteria passes."""
+def test_a_review_without_criteria_can_pass() -> None:
+    """A task need not have any."""
     answer = {"passed": True, "score": 95, "feedback": "Fine.", "criteria": [], "findings": []}
     assert judge_review(answer, "strict", 80).passed
 
@@ -62,5 +47,21 @@ def test_gaps_are_nothing_against_a_fail_and_excuse_no_other_defect() -> None:
     flaw = {"code": "flaw", "severity": "error", "message": "It is wrong.", "locus": "a.py", "required_fix": "Fix it."}
     assert codes(judged(entry(CRITERIA[0], evidence=""), claims=False, findings=[flaw])) == [("flaw", "a.py")]
     assert not judged(entry(CRITERIA[0], False), entry(CRITERIA[1], evidence="")).unproven
-    low = judged(entry(CRITERIA[0]), score=10)
+    low = judged(entry(CRITERIA[0], evidence=""), score=10)
     assert (low.passed, low.unproven) == (False, False)
+
+
+def test_findings_that_block_need_no_finding_about_their_number() -> None:
+    """A claimed pass over errors is none, and what stands against it are the errors themselves (R2.5)."""
+    flaw = {"code": "flaw", "severity": "error", "message": "It is wrong.", "locus": "a.py", "required_fix": "Fix it."}
+    answer = {"passed": True, "score": 95, "feedback": "Fine.", "criteria": [], "findings": [flaw]}
+    verdict = judge_review(answer, "normal", 80)
+    assert (verdict.passed, codes(verdict)) == (False, [("flaw", "a.py")])
+
+
+def test_too_many_warnings_are_told_as_such() -> None:
+    """Warnings block nothing one by one; more of them than the mode allows hold a pass back (R2.10)."""
+    mild = {"code": "mild", "severity": "warning", "message": "Hm.", "locus": "a.py", "required_fix": ""}
+    answer = {"passed": True, "score": 95, "feedback": "Fine.", "criteria": [], "findings": [mild] * 4}
+    verdict = judge_review(answer, "normal", 80)
+    assert (verdict.passed, codes(verdict)[-1]) == (False, ("review_findings", "findings"))

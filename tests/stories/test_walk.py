@@ -80,8 +80,9 @@ def test_a_rejected_attempts_findings_are_in_the_next_assignment(story: Story, m
 
 
 def test_a_pass_without_evidence_is_asked_for_again_and_then_fails(story: Story, model: Serve) -> None:
-    """QC that passes a task and leaves a criterion unjudged is asked once more; its finding stands (R2.9)."""
-    model(script(worker("subtract", WRITE, finish()), review()))
+    """QC that passes a criterion for no reason given is asked once more; its finding stands (R2.9)."""
+    unproven = {"group": "functionality", "text": "5 - 3 is 2", "passed": True, "evidence": ""}
+    model(script(worker("subtract", WRITE, finish()), review(criteria=[unproven])))
     story.plan(plan_of(task("subtract", more="    max_attempts: 1\n    acceptance_criteria: ['5 - 3 is 2']\n")))
 
     assert story.run("execute").returncode == 1
@@ -89,7 +90,7 @@ def test_a_pass_without_evidence_is_asked_for_again_and_then_fails(story: Story,
     reviews = "MATCH (a:Attempt)-[:REVIEWED_BY]->(v) OPTIONAL MATCH (v)-[:RAISED]->(f) "
     rows = story.ask(f"{reviews} RETURN a.stopReason AS reason, v.passed AS passed, f.code AS code ORDER BY v.id")
     assert [row["reason"] for row in rows] == ["review_failed"] * 2
-    assert [(row["passed"], row["code"]) for row in rows] == [(None, None), (False, "criterion_not_judged")]
+    assert [(row["passed"], row["code"]) for row in rows] == [(None, None), (False, "criterion_unproven")]
 
 
 def test_a_task_that_ran_out_tells_every_attempt_and_promises_no_further_one(story: Story, model: Serve) -> None:
