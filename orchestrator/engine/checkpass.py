@@ -13,7 +13,7 @@ from orchestrator.domain.records import Check, Claim
 from orchestrator.engine.conversation import Subject
 from orchestrator.engine.parts import Parts
 from orchestrator.gates.checks import judge_checks, outcome, without_answer
-from orchestrator.gates.scope import judge_outputs, judge_scope, judge_size, nested_repository
+from orchestrator.gates.scope import judge_effect, judge_outputs, judge_scope, judge_size, nested_repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,7 @@ def check_attempt(
     findings = (
         *judge_scope(changes, allowed_paths),
         *judge_size(changes, task.max_changed_files, task.max_changed_lines),
+        *judge_effect(changes, task.files_written),
         *judge_outputs(task.files_written, _present(workspace, task.files_written)),
     )
     checks = run_checks(parts, claim, workspace, commands, pass_id)

@@ -34,6 +34,15 @@ def judge_size(changes: Collection[FileChange], max_files: int, max_lines: int) 
     )
 
 
+def judge_effect(changes: Collection[FileChange], declared: Collection[str]) -> tuple[Finding, ...]:
+    """A task that declares what it writes and left everything as it was needs no QC call (R2.7)."""
+    if changes or not declared:
+        return ()
+    message = f"Nothing was changed, though the task writes {', '.join(declared)}."
+    fix = "Make the change that the task asks for, or give_up and say why there is none to make."
+    return (found("scope", "no_change", "no_change", message, fix),)
+
+
 def judge_outputs(declared: Iterable[str], present: Collection[str]) -> tuple[Finding, ...]:
     """A declared output file that does not exist keeps the task open without a QC call (R3.14)."""
     return tuple(

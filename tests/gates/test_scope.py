@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.domain.ports import FileChange
-from orchestrator.gates.scope import judge_outputs, judge_scope, judge_size
+from orchestrator.gates.scope import judge_effect, judge_outputs, judge_scope, judge_size
 
 CHANGE = FileChange("app/a.py", "modified", added=1, removed=1, blob="b", kind="file", substantive=True)
 
@@ -81,3 +81,10 @@ def test_fingerprints_do_not_depend_on_the_message() -> None:
     one = judge_scope([replace(CHANGE, path="x")], ())[0]
     other = judge_scope([replace(CHANGE, path="x", status="added", added=9)], ())[0]
     assert one.fingerprint == other.fingerprint
+
+
+def test_a_task_that_declares_what_it_writes_and_changes_nothing_is_no_work() -> None:
+    """R2.7: no artefacts fail without a QC call; a task that declares none may leave all as it was."""
+    assert [finding.code for finding in judge_effect((), ("a.py",))] == ["no_change"]
+    assert judge_effect((), ()) == ()
+    assert judge_effect((CHANGE,), ("app/a.py",)) == ()
