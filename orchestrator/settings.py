@@ -146,6 +146,13 @@ class ReviewSettings(_Section):
     """A pass with a lower score is a fail (R2.5)."""
 
 
+BOUNDS = (
+    "max_cost_usd", "max_tokens", "deadline_s", "working_time_s",
+    "task_max_cost_usd", "task_max_tokens", "task_deadline_s", "task_working_time_s",
+)  # fmt: skip
+"""The settings of a run that bound what it and its tasks may use."""
+
+
 class RunSettings(_Section):
     """Execution of a plan."""
 

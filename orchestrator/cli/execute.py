@@ -52,7 +52,10 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Execute the newest ready plan of this repository, or PLAN; join its open run if there is one."""
+    """Execute the newest ready plan of this repository, or PLAN; join its open run if there is one.
+
+    A run that is joined keeps its bounds (--max-cost, --max-tokens, --deadline) until other ones are given.
+    """
     if resume and fresh:
         raise click.UsageError("--resume continues a run and --fresh starts one: give one of them.")
     flags = {

@@ -15,6 +15,7 @@ from orchestrator.domain.errors import ContextLengthError, ModelError, ToolError
 from orchestrator.domain.events import (
     CallStatus,
     FileWrite,
+    Finished,
     ReplyReceived,
     RequestedCall,
     ToolFinished,
@@ -114,6 +115,7 @@ class Conversation:
         while self._ending is None:
             self._turn()
             self._diagnose()
+        self._journal.judge(Finished(at=self._clock.now(), reason=self._ending.reason))
         self._journal.flush()
         return self._ending
 

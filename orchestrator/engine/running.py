@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from orchestrator.domain.task import Task
 from orchestrator.engine.parts import Parts
 from orchestrator.engine.purse import RunPurse
 from orchestrator.engine.scheduler import RunOutcome, Scheduler
-from orchestrator.settings import RunSettings
+from orchestrator.settings import BOUNDS, RunSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,8 @@ def prepare(parts: Parts, plan: Plan, options: ExecuteOptions, home: Path) -> tu
         raise UserError(f"Plan {plan.id} has no open run to resume.", next_step="Leave --resume out to start one.")
     if not joins and not options.fresh and plan.status == "done":
         return None
+    if joins and newest is not None:
+        parts = _bounded_as(parts, newest)
     run = parts.writer.open_run(_new_run(parts, plan, options, newest), fresh=options.fresh)
     scheduler = Scheduler(parts, plan, run, RunPurse(parts, run), home=home, keys=keys)
     parts.listener(
@@ -126,6 +128,13 @@ def _task_bounds(run: RunSettings) -> list[str]:
     if run.task_working_time_s is not None:
         said.append(f"at most {timedelta(seconds=run.task_working_time_s)} of work a task")
     return said
+
+
+def _bounded_as(parts: Parts, run: Run) -> Parts:
+    """The parts under the run's own bounds where none is given now: a bound outlives the process that it was told."""
+    recorded, given = json.loads(run.settings_json).get("run", {}), parts.settings.run
+    kept = {name: recorded.get(name) for name in BOUNDS if getattr(given, name) is None}
+    return replace(parts, settings=parts.settings.model_copy(update={"run": given.model_copy(update=kept)}))
 
 
 def _new_run(parts: Parts, plan: Plan, options: ExecuteOptions, newest: Run | None) -> Run:

@@ -73,7 +73,7 @@ class Facts(Part):
 
     def _writing(self, owner: Owner, events: Sequence[Event]) -> Callable[[Transaction], None]:
         batch = self._batch(owner.id, events)
-        on_attempt = _on_attempt(events)
+        on_attempt = _on_attempt(events) if owner.label == "Attempt" else {}
         attempt_id = owner.id if owner.label == "Attempt" else owner.attempt_id
 
         def work(tx: Transaction) -> None:

@@ -23,8 +23,9 @@ class Runs(Part):
     """Runs."""
 
     def open_run(self, run: Run, *, fresh: bool = False) -> Run:
-        """Join the plan's open run (an interrupted one is running again), or create `run` with every task that is not
-        completed set to pending. `fresh` cancels an open run and resets all. Raises UserError for an unknown plan."""
+        """Join the plan's open run (an interrupted one is running again, under the settings of who joins), or create
+        `run` with every task that is not completed set to pending. `fresh` cancels an open run and resets all. Raises
+        UserError for an unknown plan."""
         row = self._row(run, without=("joined",), name=f"Run {run.id} of {run.plan_id}")
 
         def work(tx: Transaction) -> Run:
@@ -67,7 +68,10 @@ def _move(tx: Transaction, run_id: str, current: RunStatus, status: RunStatus, a
 def _join(tx: Transaction, found: Run, asked: Run) -> Run:
     if found.status != "running":
         _move(tx, found.id, found.status, "running", asked.started_at)
-    return dataclasses.replace(found, status="running", finished_at=None, joined=found.id != asked.id)
+    tx.run("run_settings", runId=found.id, settingsJson=asked.settings_json)
+    return dataclasses.replace(
+        found, status="running", finished_at=None, settings_json=asked.settings_json, joined=found.id != asked.id
+    )
 
 
 def _start_over(tx: Transaction, run: Run, row: Row, *, fresh: bool) -> None:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.domain.errors import ContextLengthError, ModelRefusedError, ModelUnavailableError
-from orchestrator.domain.events import BudgetDecided, GuardFired, ReplyReceived, ToolFinished, ToolRequested
+from orchestrator.domain.events import BudgetDecided, Finished, GuardFired, ReplyReceived, ToolFinished, ToolRequested
 from orchestrator.domain.events import TurnRequested as Turn
 from orchestrator.domain.stops import ATTEMPT_STOPS
 from orchestrator.guards.limits import GuardLimits
@@ -83,6 +83,7 @@ def test_whatever_the_model_does_the_loop_holds(
     walked = _walk(workspaces, says, budget=budget, grant=grant, limits=limits)
     event(walked.ending.reason + walked.ending.tool)
     _ended_once(walked)
+    _finished_last(walked)
     _within_its_bounds(walked, grant)
     _answered(walked)
     _recorded_first(walked)
@@ -95,6 +96,11 @@ def _ended_once(walked: Walked) -> None:
     assert (reason == "submitted") == (walked.ending.tool in ENDING)
     stops = [each for each in walked.ledger.of(GuardFired) if each.verdict == "stop"]
     assert [each.code for each in stops] == ([reason] if walked.ending.stop else [])
+
+
+def _finished_last(walked: Walked) -> None:
+    assert [each.reason for each in walked.ledger.of(Finished)] == [walked.ending.reason]
+    assert isinstance(walked.ledger.events[-1], Finished)
 
 
 def _within_its_bounds(walked: Walked, grant: int) -> None:

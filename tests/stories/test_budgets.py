@@ -43,6 +43,10 @@ def test_a_turn_that_a_kill_left_open_counts_in_full(story: Story, model: Serve)
     assert ruled == [{"code": "token_limit", "verdict": "stop"}]
     assert used(story) == reserved  # what the bound forbade was never sent, and costs nothing
 
+    again = story.run("execute", "--resume")
+    assert again.returncode == 1, "a bound is the run's: it holds until another one is given"
+    assert len(served.requests) == 1
+
     story.ok("execute", "--resume", "--max-tokens", "1000000")
 
 
