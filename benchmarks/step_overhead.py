@@ -21,8 +21,9 @@ from benchmarks.bare_loop import bare_loop, model_process
 from orchestrator.domain.plan_defects import Examined, examine
 from orchestrator.domain.plan_source import Source
 from orchestrator.domain.progress import CallFinished, Progress, TurnStarted
+from orchestrator.engine.running import ExecuteOptions
 from orchestrator.store.embedded import embedded_stop
-from orchestrator.wiring import ExecuteOptions, execute_plan, load_plan, open_app
+from orchestrator.wiring import execute_plan, load_plan, open_app
 from tests.stories.story import clean_environment, make_repository
 
 SHORT, LONG, ROUNDS = 50, 200, 3

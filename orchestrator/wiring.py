@@ -1,7 +1,8 @@
 """The only module that joins agents, store, workspace, engine and settings into one application.
 
 `open_app` makes an App whose parts come into being when they are first needed, so that `status` starts no sandbox and
-`plan --file` asks for no key.
+`plan --file` asks for no key. What only planning or executing needs is imported there: the openai client, the roles and
+the engine cost half a second, which `status` and `query` need not wait for.
 """
 
 from __future__ import annotations
@@ -16,28 +17,25 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agents.chat.openai_adapter import OpenAIChat
-from agents.chat.port import Chat
-from agents.planner import PlannerRole
-from agents.verifier import VerifierRole
-from agents.worker import WorkerRole
 from orchestrator.domain.errors import UserError
-from orchestrator.domain.plan_defects import Examined
 from orchestrator.domain.progress import Listener, Waiting, silent
 from orchestrator.domain.records import Plan
-from orchestrator.engine import planning, running
 from orchestrator.engine.halt import Halt
 from orchestrator.engine.parts import Parts
-from orchestrator.engine.planning import PlanOutcome
-from orchestrator.engine.running import ExecuteOptions
-from orchestrator.engine.scheduler import RunOutcome
 from orchestrator.settings import ModelSettings, Settings
 from orchestrator.settings_loader import load_settings, redactor, secrets_of
 from orchestrator.store.graph import Graph, open_graph
 from orchestrator.workspace.repository import UserRepository, discover, ensure_home
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
+
+if TYPE_CHECKING:
+    from agents.chat.port import Chat
+    from orchestrator.domain.plan_defects import Examined
+    from orchestrator.engine.planning import PlanOutcome
+    from orchestrator.engine.running import ExecuteOptions
+    from orchestrator.engine.scheduler import RunOutcome
 
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # without l, o, 0 and 1, which are misread
 _ID_LENGTH = 9
@@ -136,6 +134,8 @@ class App:
 
     def chat(self, role: ModelSettings, name: str | None = None) -> Chat:
         """The model of a role, or the named one at the role's endpoint. Raises UserError without key or name."""
+        from agents.chat.openai_adapter import OpenAIChat
+
         settings = role if name is None else role.model_copy(update={"name": name})
         key = settings.model_dump_json()
         if key not in self._chats:
@@ -146,6 +146,10 @@ class App:
 
     def parts(self) -> Parts:
         """Everything that the engine works with. Chats are opened by the roles when a conversation begins."""
+        from agents.planner import PlannerRole
+        from agents.verifier import VerifierRole
+        from agents.worker import WorkerRole
+
         models = self.settings.models
         return Parts(
             reader=self.graph,
@@ -182,22 +186,30 @@ def open_app(
 
 def make_plan(app: App, goal: str, *, store: bool = True) -> PlanOutcome:
     """Ask the PM for a plan. Raises UserError for a missing name or key before anything is stored."""
+    from orchestrator.engine import planning
+
     app.chat(app.settings.models.planner)
     return planning.plan_goal(app.parts(), app.repository.record, app.repository.head, goal, store=store)
 
 
 def load_plan(app: App, examined: Examined, *, store: bool = True) -> PlanOutcome:
     """Judge and store a plan that was written by hand. Raises PlanFileError."""
+    from orchestrator.engine import planning
+
     return planning.plan_from_file(app.parts(), app.repository.record, app.repository.head, examined, store=store)
 
 
 def find_plan(app: App, text: str | None) -> Plan:
     """The plan with the id, or the newest ready one of the repository. Raises UserError."""
+    from orchestrator.engine import running
+
     return running.find_plan(app.graph, app.repository.record.id, text)
 
 
 def execute_plan(app: App, plan: Plan, options: ExecuteOptions) -> RunOutcome | None:
     """Execute a plan to its end, or until the user interrupts; None when everything was completed before."""
+    from orchestrator.engine import running
+
     if plan.status == "ready":
         _require_models(app, plan)
     parts = app.parts()
@@ -243,6 +255,3 @@ def _interrupts(interrupt: Callable[[], None], listener: Listener, clock: System
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
-
-
-__all__ = ["App", "ExecuteOptions", "PlanOutcome", "RunOutcome", "execute_plan", "load_plan", "make_plan", "open_app"]

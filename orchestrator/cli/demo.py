@@ -17,7 +17,8 @@ from orchestrator.domain.spelling import counted
 
 if TYPE_CHECKING:
     from orchestrator.domain.records import TaskState
-    from orchestrator.wiring import App, RunOutcome
+    from orchestrator.engine.scheduler import RunOutcome
+    from orchestrator.wiring import App
 
 NOT_AS_TOLD = 1
 FOLDER = "orchestrate-demo"
@@ -87,8 +88,9 @@ def _walk(app: App) -> RunOutcome | None:
     from orchestrator.cli.render.runs import run_view
     from orchestrator.cli.render.screen import console
     from orchestrator.demo import plan
+    from orchestrator.engine.running import ExecuteOptions
     from orchestrator.insight.status import plan_status
-    from orchestrator.wiring import ExecuteOptions, execute_plan, make_plan
+    from orchestrator.wiring import execute_plan, make_plan
 
     screen = console()
     with shown_progress(app):

@@ -11,7 +11,9 @@ from orchestrator.cli.values import Duration, json_option
 
 if TYPE_CHECKING:
     from orchestrator.domain.records import Plan
-    from orchestrator.wiring import App, ExecuteOptions, RunOutcome
+    from orchestrator.engine.running import ExecuteOptions
+    from orchestrator.engine.scheduler import RunOutcome
+    from orchestrator.wiring import App
 
 INTERRUPTED = 130
 NOT_COMPLETED = frozenset({"failed", "blocked", "rejected"})
@@ -66,7 +68,8 @@ def command(
         "sandbox.level": sandbox,
     }
     with invocation.app(flags) as app:
-        from orchestrator.wiring import ExecuteOptions, find_plan
+        from orchestrator.engine.running import ExecuteOptions
+        from orchestrator.wiring import find_plan
 
         options = ExecuteOptions(app.settings.run.parallel, tasks, resume, fresh)
         found = find_plan(app, plan)

@@ -14,7 +14,8 @@ from orchestrator.cli.values import json_option, read_bytes, read_file
 from orchestrator.domain.spelling import counted
 
 if TYPE_CHECKING:
-    from orchestrator.wiring import App, PlanOutcome
+    from orchestrator.engine.planning import PlanOutcome
+    from orchestrator.wiring import App
 
 PLAN_REFUSED = 3
 

@@ -12,6 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from orchestrator.cli.render.machine import plain, table_objects
+from orchestrator.store.embedded import embedded_stop
+from orchestrator.wiring import open_app
+
 CLI = (sys.executable, "-m", "orchestrator")
 CALC = 'def add(a, b):\n    """The sum of a and b."""\n    return a + b\n'
 TEST_CALC = """import unittest
@@ -99,9 +103,10 @@ class Story:
         return answer
 
     def ask(self, cypher: str, **parameters: Any) -> list[dict[str, Any]]:
-        """Ask the graph in Cypher through the command line."""
-        given = [f"--param={name}={json.dumps(value)}" for name, value in parameters.items()]
-        rows: list[dict[str, Any]] = json.loads(self.ok("query", cypher, "--format", "json", *given))
+        """Ask the graph in Cypher, as `query --format json` does but without a process of its own."""
+        with open_app(self.repository, self.environ, flags={}, on_wait=lambda _message: None) as app:
+            table = app.graph.query(cypher, parameters)
+        rows: list[dict[str, Any]] = plain(table_objects(table))
         return rows
 
     def use_model(self, base_url: str) -> None:
@@ -114,4 +119,5 @@ class Story:
         try:
             yield self
         finally:
-            self.run("graph", "down")
+            with open_app(self.repository, self.environ, flags={}, on_wait=lambda _message: None) as app:
+                embedded_stop(app.home)
