@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.cli.render.machine import plain, table_objects
+from orchestrator.domain.errors import OrchestrateError
 from orchestrator.store.embedded import embedded_stop
 from orchestrator.wiring import open_app
 
@@ -119,5 +121,8 @@ class Story:
         try:
             yield self
         finally:
-            with open_app(self.repository, self.environ, flags={}, on_wait=lambda _message: None) as app:
-                embedded_stop(app.home)
+            with (
+                contextlib.suppress(OrchestrateError),  # a repository that a test has broken has no server either
+                open_app(self.repository, self.environ, flags={}, on_wait=lambda _message: None) as app,
+            ):
+                embedded_stop(app.repository.home)
