@@ -213,9 +213,10 @@ def _digest(pairs: Sequence[Pair], lines: int) -> Iterator[Message]:
 
 
 def _shrunk(messages: Sequence[Message], share: float) -> tuple[Message, ...]:
-    """The messages with their texts cut to `share` of what they hold together, the longest first."""
+    """The messages with their texts cut to `share` of what they hold together, the longest first. None is emptied:
+    endpoints refuse a message of nothing."""
     sizes = [size for message in messages for size in _sizes(message)]
-    most = _level(sizes, int(share * sum(sizes)))
+    most = max(_level(sizes, int(share * sum(sizes))), 1)
     return tuple(_cut_message(message, most) for message in messages)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -20,7 +21,7 @@ from orchestrator.domain.task import Task
 from orchestrator.engine.parts import Parts
 from orchestrator.engine.purse import RunPurse
 from orchestrator.engine.scheduler import RunOutcome, Scheduler
-from orchestrator.settings import BOUNDS, RunSettings
+from orchestrator.settings import BOUNDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,28 +107,22 @@ def bounds(parts: Parts, plan: Plan, states: tuple[TaskState, ...], keys: tuple[
     run = parts.settings.run
     where = f"{counted(most.attempts, 'attempt')} of {counted(most.tasks, 'task')}"
     said = [f"at most {counted(most.tool_calls, 'tool call')} in {where}"]
-    if run.max_cost_usd is not None:
-        said.append(f"at most ${run.max_cost_usd:,.2f}")
-    if run.max_tokens is not None:
-        said.append(f"at most {run.max_tokens:,} tokens")
-    if run.deadline_s is not None:
-        said.append(f"at most {timedelta(seconds=run.deadline_s)}")
-    if run.working_time_s is not None:
-        said.append(f"at most {timedelta(seconds=run.working_time_s)} of work")
-    return (*said, *_task_bounds(run))
+    said += _in_words(run.max_cost_usd, run.max_tokens, run.deadline_s, run.working_time_s)
+    each = _in_words(run.task_max_cost_usd, run.task_max_tokens, run.task_deadline_s, run.task_working_time_s)
+    return (*said, *(f"{words} a task" for words in each))
 
 
-def _task_bounds(run: RunSettings) -> list[str]:
-    said = []
-    if run.task_max_cost_usd is not None:
-        said.append(f"at most ${run.task_max_cost_usd:,.2f} a task")
-    if run.task_max_tokens is not None:
-        said.append(f"at most {run.task_max_tokens:,} tokens a task")
-    if run.task_deadline_s is not None:
-        said.append(f"at most {timedelta(seconds=run.task_deadline_s)} a task")
-    if run.task_working_time_s is not None:
-        said.append(f"at most {timedelta(seconds=run.task_working_time_s)} of work a task")
-    return said
+def _in_words(
+    usd: float | None, tokens: int | None, deadline_s: float | None, working_s: float | None
+) -> Iterator[str]:
+    if usd is not None:
+        yield f"at most ${usd:,.2f}"
+    if tokens is not None:
+        yield f"at most {tokens:,} tokens"
+    if deadline_s is not None:
+        yield f"at most {timedelta(seconds=deadline_s)}"
+    if working_s is not None:
+        yield f"at most {timedelta(seconds=working_s)} of work"
 
 
 def _bounded_as(parts: Parts, run: Run) -> Parts:

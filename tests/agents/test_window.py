@@ -304,6 +304,15 @@ def test_any_transcript_fits_and_keeps_its_pairs(
     assert shrunk.messages[-1]["content"] == "notice"
 
 
+@pytest.mark.parametrize("shrink", [1, 2, 3, 4])
+def test_no_message_is_shrunk_to_nothing(shrink: int) -> None:
+    """A few short words cut to a share of themselves still say something: endpoints refuse an empty message."""
+    talk = _talk()
+    talk.turn("", "", text="Looking.")
+    talk.transcript.say("ok", ())
+    _check_pairs(talk.compose("notice", shrink=shrink, send=False).messages)
+
+
 def test_the_opening_alone_may_exceed_the_cap() -> None:
     """The task is never cut: where it alone is too long, everything else gives way and the endpoint has the word."""
     head: tuple[Message, ...] = (HEAD[0], {"role": "user", "content": "Task: t\n" + "word " * 5_000})
