@@ -7,22 +7,23 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agents import briefing
-from agents.briefing import Briefing
+from agents import prompts
 from agents.chat.port import Chat
-from agents.preambles import render
+from agents.preambles import render_preamble
+from agents.prompts import PromptText
 from agents.session import ChatSession, Opening, result_chars
 from agents.tools import catalogue
 from agents.transcript import RESULT_CHARS
-from orchestrator.domain.ports import GrantRequest, PlanningAssignment, Workspace
-from orchestrator.settings import BudgetsSettings, ComplexitySettings
+from orchestrator.config.settings import BudgetsSettings, ComplexitySettings
+from orchestrator.domain.assignment import GrantRequest, PlanningAssignment
+from orchestrator.domain.ports import Workspace
 
 _PLAN_PAGES = 6
 
 
 @dataclass(frozen=True, slots=True)
 class PlannerRole:
-    """The port Planner. The thresholds that it is told are those that pre-flight judges by (R1.15)."""
+    """The port Planner. The thresholds that it is told are those that pre-flight judges by."""
 
     chat_of: Callable[[str | None], Chat]
     complexity: ComplexitySettings
@@ -33,8 +34,8 @@ class PlannerRole:
     def begin(self, assignment: PlanningAssignment, workspace: Workspace) -> ChatSession:
         """Open a planning round."""
         chat = self.chat_of(None)
-        brief = Briefing(_PLAN_PAGES * result_chars(chat))
-        system = render(
+        brief = PromptText(_PLAN_PAGES * result_chars(chat))
+        system = render_preamble(
             "planner",
             moderate_from=self.complexity.moderate_from,
             refused_above=self.complexity.refused_above,
@@ -56,7 +57,7 @@ class PlannerRole:
 
     def decide(self, request: GrantRequest) -> ChatSession:
         """Open a one-turn decision."""
-        opening = Opening(render("decider"), _asked(request), {})
+        opening = Opening(render_preamble("decider"), _asked(request), {})
         return ChatSession(
             self.chat_of(None),
             catalogue.ARBITER,
@@ -68,8 +69,8 @@ class PlannerRole:
         )
 
 
-def _told(assignment: PlanningAssignment, brief: Briefing) -> str:
-    return render(
+def _told(assignment: PlanningAssignment, brief: PromptText) -> str:
+    return render_preamble(
         "planner_task",
         round=assignment.round,
         goal=assignment.goal,
@@ -78,26 +79,26 @@ def _told(assignment: PlanningAssignment, brief: Briefing) -> str:
     )
 
 
-def _replan(assignment: PlanningAssignment, brief: Briefing) -> str:
+def _replan(assignment: PlanningAssignment, brief: PromptText) -> str:
     plan = json.dumps(assignment.previous_plan, indent=1, ensure_ascii=False, default=str)
-    return render(
-        "overlays/replan", defects=briefing.bullets(assignment.defects), plan=brief.excerpt("previous-plan", plan)
+    return render_preamble(
+        "overlays/replan", defects=prompts.bullets(assignment.defects), plan=brief.excerpt("previous-plan", plan)
     )
 
 
 def _asked(request: GrantRequest) -> str:
     calls = request.kind == "calls"
-    return render(
+    return render_preamble(
         "decider_task",
         key=request.task.key,
         kind=request.kind,
         title=request.task.title,
         prompt=request.task.prompt,
-        asked=f"{request.additional} more tool calls" if calls else briefing.listed(request.paths),
+        asked=f"{request.additional} more tool calls" if calls else prompts.listed(request.paths),
         most=f"{request.most} tool calls" if calls else "the paths asked for",
-        justification=briefing.fenced(request.justification),
+        justification=prompts.fenced(request.justification),
         calls_used=request.calls_used,
         budget=request.budget,
-        files_changed=briefing.listed(request.files_changed),
-        recent_calls=briefing.fenced("\n".join(request.recent_calls)),
+        files_changed=prompts.listed(request.files_changed),
+        recent_calls=prompts.fenced("\n".join(request.recent_calls)),
     )

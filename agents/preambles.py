@@ -15,7 +15,7 @@ class PreambleError(OrchestrateError):
     """A template that is missing, or whose variables are not those it was given. A defect of ours."""
 
 
-def render(name: str, /, **variables: object) -> str:
+def render_preamble(name: str, /, **variables: object) -> str:
     """The template preambles/<name>.md with its variables filled in; values are not looked into for variables.
 
     Raises PreambleError for a missing template, a variable without a value, and a value without its variable."""

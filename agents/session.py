@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from agents.chat.json_tools import json_values, tool_calls_in_text
 from agents.chat.port import Chat, ChatReply, ChatRequest, Message, RawToolCall
-from agents.preambles import render
-from agents.tools.port import Bench, Tool
+from agents.preambles import render_preamble
+from agents.tools.port import Tool, ToolEnv
 from agents.tools.toolbox import Toolbox, wire_arguments, wire_name
-from agents.transcript import RESULT_CHARS, Asked, Transcript
-from agents.window import Composed, Limits, Window, compose
-from orchestrator.domain.ports import Call, Reply, Request, ToolOutcome, Workspace
+from agents.transcript import RESULT_CHARS, CallMessage, Transcript
+from agents.window import Composed, Window, WindowLimits, compose
+from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
+from orchestrator.domain.ports import Workspace
 
 _MARGIN = 0.05  # of the prompt's room is left free: the estimate is high, but no promise
 _PAGE_MARGIN = 200  # what read_output's heading takes of a result
@@ -49,7 +50,7 @@ class ChatSession:
         self._chat = chat
         self._submit = submit
         self._redact = redact
-        self._limits = Limits(token_cap=int(_prompt_tokens(chat) * (1 - _MARGIN)))
+        self._limits = WindowLimits(token_cap=int(_prompt_tokens(chat) * (1 - _MARGIN)))
         chars = result_chars(chat)
         head: tuple[Message, ...] = (
             {"role": "system", "content": redact(opening.system)},
@@ -60,7 +61,7 @@ class ChatSession:
             self._transcript.keep(name, redact(text))
         self._window = Window(prefix=head)
         page = chars - _PAGE_MARGIN
-        bench = Bench(workspace, self._transcript, page_chars=page, read_only=read_only) if workspace else None
+        bench = ToolEnv(workspace, self._transcript, page_chars=page, read_only=read_only) if workspace else None
         self._tools = Toolbox(tools, bench, monotonic)
         self._ids: set[str] = set()
         self._ok: dict[str, bool] = {}
@@ -75,13 +76,13 @@ class ChatSession:
         """The tools whose effect is the engine's."""
         return self._tools.control_tools
 
-    def compose(self, notices: Sequence[str], *, withhold_tools: bool = False, shrink: int = 0) -> Request:
+    def compose(self, notices: Sequence[str], *, withhold_tools: bool = False, shrink: int = 0) -> ModelRequest:
         """The next request (port Session). Raises ValueError while a call waits for its result."""
         if self._transcript.unanswered:
             raise ValueError(f"These calls have no result yet: {', '.join(self._transcript.unanswered)}.")
         tools = self._tools.finishing_schemas if withhold_tools else self._tools.schemas
         if withhold_tools:
-            told = render("overlays/finish_now", tools=" or ".join(self._tools.finishing_tools))
+            told = render_preamble("overlays/finish_now", tools=" or ".join(self._tools.finishing_tools))
             notices = [*notices, told]
         composed = compose(
             self._transcript.head,
@@ -101,9 +102,9 @@ class ChatSession:
             return self._tools.finishing_tools[0]
         return "required" if withhold_tools else "auto"
 
-    def _request(self, composed: Composed, chat_request: ChatRequest, tools_withheld: bool) -> Request:
+    def _request(self, composed: Composed, chat_request: ChatRequest, tools_withheld: bool) -> ModelRequest:
         most_output = self._chat.max_output_tokens
-        return Request(
+        return ModelRequest(
             model=self._chat.model,
             window_messages=len(composed.messages),
             window_tokens=composed.tokens,
@@ -117,7 +118,7 @@ class ChatSession:
             token_cap=composed.token_cap,
         )
 
-    def send(self, request: Request) -> Reply:
+    def send(self, request: ModelRequest) -> ModelReply:
         """Send it and read the reply (port Session). The window it was composed with holds from then on."""
         answer = self._chat.complete(request.body["request"])
         self._window = request.body["window"]
@@ -126,11 +127,13 @@ class ChatSession:
             self._tools.parse(call, self._fresh_id(call.id), cut_off=answer.finish_reason == "length") for call in raw
         )
         text = answer.text if answer.tool_calls or not raw else ""
-        self._transcript.say(text, [Asked(call.call_id, wire_name(call.tool), wire_arguments(call)) for call in calls])
+        self._transcript.say(
+            text, [CallMessage(call.call_id, wire_name(call.tool), wire_arguments(call)) for call in calls]
+        )
         return _reply(answer, calls)
 
     def _written_calls(self, text: str) -> tuple[RawToolCall, ...]:
-        """Calls that a weak model wrote into its text, and the submit tool's bare object (R1.12)."""
+        """Calls that a weak model wrote into its text, and the submit tool's bare object."""
         found = [call for call in tool_calls_in_text(text) if self._tools.knows(call.name)]
         if not found and self._submit:
             values = (json.dumps(value) for value in json_values(text) if self._tools.fits(self._submit, value))
@@ -147,17 +150,17 @@ class ChatSession:
         self._ids.add(fresh)
         return fresh
 
-    def execute(self, call: Call, *, within_s: float | None = None) -> ToolOutcome:
+    def execute(self, call: ToolCall, *, within_s: float | None = None) -> ToolResult:
         """Run a valid call's tool (port Session)."""
         outcome = self._tools.execute(call, within_s)
         self._ok[call.call_id] = outcome.ok
         return outcome
 
-    def answer(self, call: Call, text: str) -> None:
+    def answer(self, call: ToolCall, text: str) -> None:
         """Give the call its result (port Session)."""
         self._transcript.answer(call.call_id, self._redact(text), self._status(call))
 
-    def _status(self, call: Call) -> str:
+    def _status(self, call: ToolCall) -> str:
         if call.call_id in self._ok:
             return "ok" if self._ok[call.call_id] else "failed"
         return "invalid" if call.defect else "answered"
@@ -178,8 +181,8 @@ def _prompt_tokens(chat: Chat) -> int:
     return max(chat.context_window - chat.max_output_tokens, chat.context_window // 4)
 
 
-def _reply(answer: ChatReply, calls: tuple[Call, ...]) -> Reply:
-    return Reply(
+def _reply(answer: ChatReply, calls: tuple[ToolCall, ...]) -> ModelReply:
+    return ModelReply(
         text=answer.text,
         calls=calls,
         prompt_tokens=answer.prompt_tokens,

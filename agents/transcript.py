@@ -1,7 +1,7 @@
 """The conversation as it happened: an opening that never changes, then turns with their results, and reminders.
 
 Results are kept whole here, for read_output; what the model is shown of a long one is its head and tail. Every call
-of a turn gets exactly one result before the turn joins `entries`, so that no pair is ever torn (R1.10). A message is
+of a turn gets exactly one result before the turn joins `entries`, so that no pair is ever torn. A message is
 built once and never changed, so that its size can be remembered by its identity.
 """
 
@@ -14,14 +14,14 @@ from functools import cached_property
 from agents.chat.port import Message
 
 RESULT_CHARS = 16 * 1024
-"""A longer result is shown head and tail, with the way to read on (cli.md, Tools)."""
+"""A longer result is shown head and tail, with the way to read on."""
 DIGEST = "digest"
 """The id under which read_output lists every call of the conversation."""
-_HEAD_SHARE = 0.6  # of what is left of a cut text stands before the cut (R1.13)
+_HEAD_SHARE = 0.6  # of what is left of a cut text stands before the cut
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CallMessage:
     """A call as it stands in the messages: unique id, a name and JSON arguments that every endpoint accepts."""
 
     call_id: str
@@ -33,7 +33,7 @@ class Asked:
 class Pair:
     """A call and its result as the model is shown it, with one word on how it went."""
 
-    asked: Asked
+    asked: CallMessage
     result: str
     status: str
 
@@ -75,7 +75,7 @@ class Remark:
         return ({"role": self.role, "content": self.text},)
 
 
-Entry = Turn | Remark
+TranscriptEntry = Turn | Remark
 
 
 def turn_messages(text: str, pairs: Sequence[Pair]) -> tuple[Message, ...]:
@@ -128,11 +128,11 @@ class Transcript:
 
     def __init__(self, head: Sequence[Message], *, result_chars: int = RESULT_CHARS) -> None:
         self.head = tuple(head)
-        self.entries: list[Entry] = []
+        self.entries: list[TranscriptEntry] = []
         self._result_chars = result_chars
         self._outputs: dict[str, str] = {}
         self._text = ""
-        self._asked: tuple[Asked, ...] = ()
+        self._asked: tuple[CallMessage, ...] = ()
         self._answered: dict[str, Pair] = {}
 
     @property
@@ -145,7 +145,7 @@ class Transcript:
         """How many messages the conversation has, were it sent whole."""
         return len(self.head) + sum(len(entry.messages) for entry in self.entries)
 
-    def say(self, text: str, asked: Sequence[Asked]) -> None:
+    def say(self, text: str, asked: Sequence[CallMessage]) -> None:
         """The model's reply; with calls it becomes a turn as soon as all of them are answered."""
         if not asked:
             self.entries.append(Remark("assistant", text or "(empty reply)"))

@@ -6,22 +6,23 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agents import briefing
-from agents.briefing import Briefing
+from agents import prompts
 from agents.chat.port import Chat
-from agents.preambles import render
+from agents.preambles import render_preamble
+from agents.prompts import PromptText
 from agents.session import ChatSession, Opening, result_chars
 from agents.tools import catalogue
-from orchestrator.domain.ports import ReviewAssignment, Workspace
-from orchestrator.settings import ReviewSettings
+from orchestrator.config.settings import ReviewSettings
+from orchestrator.domain.assignment import ReviewAssignment
+from orchestrator.domain.ports import Workspace
 
 _GOAL_CHARS = 4_000
-_DIFF_PAGES = 6  # a longer diff is cut in the assignment, which says so, and read on with read_output (R2.8)
+_DIFF_PAGES = 6  # a longer diff is cut in the assignment, which says so, and read on with read_output
 
 
 @dataclass(frozen=True, slots=True)
 class VerifierRole:
-    """The port Reviewer. QC is told the threshold of the settings that its review is judged by (R1.15)."""
+    """The port Reviewer. QC is told the threshold of the settings that its review is judged by."""
 
     chat_of: Callable[[str | None], Chat]
     settings: ReviewSettings
@@ -31,8 +32,8 @@ class VerifierRole:
     def begin(self, assignment: ReviewAssignment, workspace: Workspace) -> ChatSession:
         """Open a review's conversation."""
         chat = self.chat_of(None)
-        brief = Briefing(_DIFF_PAGES * result_chars(chat))
-        system = render(
+        brief = PromptText(_DIFF_PAGES * result_chars(chat))
+        system = render_preamble(
             "verifier",
             role=assignment.task.qc_role,
             threshold=self.settings.threshold,
@@ -52,18 +53,18 @@ class VerifierRole:
         )
 
 
-def _told(assignment: ReviewAssignment, brief: Briefing) -> str:
+def _told(assignment: ReviewAssignment, brief: PromptText) -> str:
     task = assignment.task
-    return render(
+    return render_preamble(
         "verifier_task",
         key=task.key,
         number=assignment.number,
         title=task.title,
         prompt=task.prompt,
-        criteria=briefing.bullets(task.acceptance_criteria),
-        edge_cases=briefing.bullets(task.edge_cases),
-        verification_criteria=briefing.criteria(task.verification_criteria),
-        allowed_paths=briefing.listed(task.allowed_paths),
+        criteria=prompts.bullets(task.acceptance_criteria),
+        edge_cases=prompts.bullets(task.edge_cases),
+        verification_criteria=prompts.criteria(task.verification_criteria),
+        allowed_paths=prompts.listed(task.allowed_paths),
         checks=brief.checks(assignment.checks),
         diff=brief.excerpt("diff", assignment.diff),
         worker_output=brief.excerpt("worker-output", assignment.worker_output, _GOAL_CHARS),

@@ -1,4 +1,4 @@
-"""What of a transcript a model is shown: a pure function from the transcript and the earlier window (R1.9, R1.10).
+"""What of a transcript a model is shown: a pure function from the transcript and the earlier window.
 
 Between compactions a request starts with the bytes of the one before it, so that the endpoint's prompt cache holds: new
 entries are only appended, and notices stand last and are not kept. More than `most_calls` calls in full, or too many
@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agents.chat.port import Message
-from agents.transcript import DIGEST, Entry, Pair, Remark, Turn, cut, turn_messages
+from agents.transcript import DIGEST, Pair, Remark, TranscriptEntry, Turn, cut, turn_messages
 
 Estimate = Callable[[Sequence[Message]], int]
 
 _HEADROOM = 0.6  # of the tokens beside the opening are in use after a compaction, so that the next one is not near
-_SHRINKS = (1.0, 0.8, 0.6, 0.4, 0.2)  # of the original, after so many context-length errors (R1.13)
+_SHRINKS = (1.0, 0.8, 0.6, 0.4, 0.2)  # of the original, after so many context-length errors
 _CUTS = (0.8, 0.6, 0.4, 0.2, 0.1, 0.05, 0.02)
 _LINE_TOKENS = 70
 _DIGEST_LINES = 200
@@ -30,7 +30,7 @@ _DIGEST_INTRO = (
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WindowLimits:
     """Caps of a window. `token_cap` bounds prompt tokens, tools included; the opening alone may exceed it."""
 
     token_cap: int
@@ -65,9 +65,9 @@ class Composed:
 
 def compose(
     head: Sequence[Message],
-    entries: Sequence[Entry],
+    entries: Sequence[TranscriptEntry],
     window: Window,
-    limits: Limits,
+    limits: WindowLimits,
     estimate: Estimate,
     *,
     notices: Sequence[str] = (),
@@ -95,7 +95,7 @@ def select(reserved: Sequence[bool], keep: int, least_others: int) -> tuple[int,
     """Which of the items, oldest first, stay in full: reserved ones and the newest others, `keep` in all.
 
     At least `least_others` others stay; where the reserved leave no room for them, the oldest reserved go, and the
-    digest that then holds these takes one place of the `keep` (R1.9).
+    digest that then holds these takes one place of the `keep`.
     """
     special = [i for i, is_reserved in enumerate(reserved) if is_reserved]
     others = [i for i, is_reserved in enumerate(reserved) if not is_reserved]
@@ -122,7 +122,7 @@ class _Item:
     reserved: bool
 
 
-def _items(entries: Sequence[Entry]) -> list[_Item]:
+def _items(entries: Sequence[TranscriptEntry]) -> list[_Item]:
     """Pairs and remarks in order. Reserved: the last turn, whose results were not seen yet, and the last reminder."""
     last_turn = max((i for i, entry in enumerate(entries) if isinstance(entry, Turn)), default=-1)
     last_reminder = max((i for i, e in enumerate(entries) if isinstance(e, Remark) and e.role == "user"), default=-1)
@@ -135,9 +135,9 @@ def _items(entries: Sequence[Entry]) -> list[_Item]:
 
 def _compact(
     head: Sequence[Message],
-    entries: Sequence[Entry],
+    entries: Sequence[TranscriptEntry],
     window: Window,
-    limits: Limits,
+    limits: WindowLimits,
     estimate: Estimate,
     last: Sequence[Message],
 ) -> Window:
@@ -151,7 +151,7 @@ def _compact(
     return compacted
 
 
-def _bodies(entries: Sequence[Entry], limits: Limits) -> Iterator[tuple[tuple[Message, ...], int]]:
+def _bodies(entries: Sequence[TranscriptEntry], limits: WindowLimits) -> Iterator[tuple[tuple[Message, ...], int]]:
     """Bodies with the calls they hold in full, from the most that may be kept down to a bare digest."""
     items = _items(entries)
     lines = min(_DIGEST_LINES, max(limits.token_cap // 10 // _LINE_TOKENS, 5))
@@ -169,7 +169,7 @@ def _bodies(entries: Sequence[Entry], limits: Limits) -> Iterator[tuple[tuple[Me
 
 
 def _body(
-    items: Sequence[_Item], entries: Sequence[Entry], keep: int, limits: Limits, lines: int
+    items: Sequence[_Item], entries: Sequence[TranscriptEntry], keep: int, limits: WindowLimits, lines: int
 ) -> tuple[tuple[Message, ...], int]:
     chosen = select([item.reserved for item in items], keep, min(limits.least_others, keep // 4))
     kept = [items[i] for i in chosen]
@@ -179,7 +179,7 @@ def _body(
     return (*_digest(digested, lines), *_in_full(kept, entries)), len(pairs)
 
 
-def _in_full(kept: Sequence[_Item], entries: Sequence[Entry]) -> Iterator[Message]:
+def _in_full(kept: Sequence[_Item], entries: Sequence[TranscriptEntry]) -> Iterator[Message]:
     """The kept items in order; of a turn that is kept in part, the assistant message with the calls that are."""
     position = 0
     while position < len(kept):
@@ -273,12 +273,12 @@ def _cut_strings(value: Any, most: int) -> Any:
 # --- parts of a request ------------------------------------------------------------------------------------------
 
 
-def _since(entries: Sequence[Entry], window: Window) -> Iterator[Message]:
+def _since(entries: Sequence[TranscriptEntry], window: Window) -> Iterator[Message]:
     for entry in entries[window.since :]:
         yield from entry.messages
 
 
-def _calls(entries: Sequence[Entry], window: Window) -> int:
+def _calls(entries: Sequence[TranscriptEntry], window: Window) -> int:
     return window.calls + sum(len(entry.pairs) for entry in entries[window.since :] if isinstance(entry, Turn))
 
 

@@ -6,14 +6,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agents import briefing
-from agents.briefing import Briefing
+from agents import prompts
 from agents.chat.port import Chat
-from agents.preambles import render
+from agents.preambles import render_preamble
+from agents.prompts import PromptText
 from agents.session import ChatSession, Opening, result_chars
 from agents.tools import catalogue
-from orchestrator.domain.ports import Assignment, Workspace
-from orchestrator.domain.records import AttemptSummary
+from orchestrator.domain.assignment import Assignment
+from orchestrator.domain.attempt import AttemptSummary
+from orchestrator.domain.ports import Workspace
 
 _GOAL_CHARS = 4_000
 
@@ -30,29 +31,29 @@ class WorkerRole:
     def begin(self, assignment: Assignment, workspace: Workspace) -> ChatSession:
         """Open an attempt's conversation."""
         chat = self.chat_of(assignment.task.model)
-        brief = Briefing(result_chars(chat))
+        brief = PromptText(result_chars(chat))
         opening = Opening(
-            system=render("worker", role=assignment.task.role, progress_every=assignment.progress_every),
+            system=render_preamble("worker", role=assignment.task.role, progress_every=assignment.progress_every),
             task=_told(assignment, brief),
             kept=brief.kept,
         )
         return ChatSession(chat, catalogue.WORKER, opening, workspace, redact=self.redact, monotonic=self.monotonic)
 
 
-def _told(assignment: Assignment, brief: Briefing) -> str:
+def _told(assignment: Assignment, brief: PromptText) -> str:
     task = assignment.task
-    return render(
+    return render_preamble(
         "worker_task",
         key=task.key,
         number=assignment.number,
         title=task.title,
         prompt=task.prompt,
-        criteria=briefing.bullets(task.acceptance_criteria),
-        edge_cases=briefing.bullets(task.edge_cases),
-        verification=briefing.commands(assignment.verification),
-        files_read=briefing.listed(task.files_read),
-        files_written=briefing.listed(task.files_written),
-        allowed_paths=briefing.listed(assignment.allowed_paths),
+        criteria=prompts.bullets(task.acceptance_criteria),
+        edge_cases=prompts.bullets(task.edge_cases),
+        verification=prompts.commands(assignment.verification),
+        files_read=prompts.listed(task.files_read),
+        files_written=prompts.listed(task.files_written),
+        allowed_paths=prompts.listed(assignment.allowed_paths),
         max_files=task.max_changed_files,
         max_lines=task.max_changed_lines,
         budget=assignment.budget,
@@ -61,20 +62,22 @@ def _told(assignment: Assignment, brief: Briefing) -> str:
     )
 
 
-def _sections(assignment: Assignment, brief: Briefing) -> str:
+def _sections(assignment: Assignment, brief: PromptText) -> str:
     failed = assignment.failed_checks
-    return briefing.sections(
+    return prompts.sections(
         (
             brief.dependencies(assignment.dependencies),
             _previous(assignment.previous, brief) if assignment.previous else "",
-            render("overlays/findings", findings=briefing.findings(assignment.findings)) if assignment.findings else "",
-            render("overlays/failed_checks", checks=brief.checks(failed)) if failed else "",
+            render_preamble("overlays/findings", findings=prompts.findings(assignment.findings))
+            if assignment.findings
+            else "",
+            render_preamble("overlays/failed_checks", checks=brief.checks(failed)) if failed else "",
         )
     )
 
 
-def _previous(previous: AttemptSummary, brief: Briefing) -> str:
-    return render(
+def _previous(previous: AttemptSummary, brief: PromptText) -> str:
+    return render_preamble(
         "overlays/previous_rejected" if previous.status == "rejected" else "overlays/previous_stopped",
         number=previous.number,
         reason=previous.stop_reason or previous.status,

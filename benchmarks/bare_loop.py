@@ -46,7 +46,7 @@ def model_process(scripted: dict[str, Any]) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "script.json")
         file.write_text(json.dumps(scripted), encoding="utf-8")
-        command = [sys.executable, "-m", "agents.chat.scripted", str(file)]
+        command = [sys.executable, "-m", "agents.scripted.server", str(file)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
             assert server.stdout is not None
             try:

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 from orchestrator.domain.events import Event, FileWrite, ToolRequested
-from orchestrator.domain.records import Claim
-from orchestrator.store.embedded import embedded_stop
-from orchestrator.store.graph import Graph, open_graph
+from orchestrator.domain.run import Claim
+from orchestrator.store.embedded.server import embedded_stop
+from orchestrator.store.graph_store import GraphStore, open_graph
 from tests.store.samples import attempt_owner, call, claimed, finished, new_plan, new_run, opened, reply, turn
 
 STEPS = 400
@@ -37,7 +37,7 @@ def main() -> None:
             embedded_stop(home)
 
 
-def ingest(graph: Graph, size: int) -> float:
+def ingest(graph: GraphStore, size: int) -> float:
     """Seconds to store one plan in which each task waits for the three before it."""
     plan = new_plan(size, lambda index: range(max(0, index - 3), index))
     begin = time.perf_counter()
@@ -45,7 +45,7 @@ def ingest(graph: Graph, size: int) -> float:
     return time.perf_counter() - begin
 
 
-def claims(graph: Graph, size: int) -> float:
+def claims(graph: GraphStore, size: int) -> float:
     """The median milliseconds of ten claims in a plan of independent tasks."""
     _, run = opened(graph, size)
     times = []
@@ -56,7 +56,7 @@ def claims(graph: Graph, size: int) -> float:
     return statistics.median(times) * 1e3
 
 
-def record(graph: Graph, home: Path) -> None:
+def record(graph: GraphStore, home: Path) -> None:
     """Print what one step of a worker costs: two transactions, and bytes on disk with 200-byte writes."""
     plan = new_plan(1)
     graph.store_plan(plan)
@@ -72,7 +72,7 @@ def record(graph: Graph, home: Path) -> None:
             print(f"record at step {step + 1:4}: p50 {recent:.2f} ms a transaction, {size:6.0f} bytes a step")
 
 
-def one_step(graph: Graph, claim: Claim, step: int, last: list[Event], times: list[float]) -> list[Event]:
+def one_step(graph: GraphStore, claim: Claim, step: int, last: list[Event], times: list[float]) -> list[Event]:
     """Finish the last call and request a turn; settle it and request a call. Returns what is still to be recorded."""
     seq, path = 2 * step + 1, f"src/module{step % 7}.py"
     asked = call(seq + 1, arguments_json=f'{{"path":"{path}","file_text":"{"x" * 200}"}}', signature=f"{step:064x}")

@@ -2,7 +2,7 @@
 
 Prints, for every trace of the file: whether it is stopped before its end, and after how many rounds it is stopped when
 its last k calls (k = 1 to 8; a closing finish_task left out) are repeated for ever. Then the median of
-`Panel.observe` over one call's events around call 10, 100, 1,000 and 10,000.
+`GuardSet.observe` over one call's events around call 10, 100, 1,000 and 10,000.
 
 Run: python -m benchmarks.guards [TRACES.jsonl]
 """
@@ -26,11 +26,11 @@ from orchestrator.domain.events import (
     ToolRequested,
     TurnRequested,
 )
+from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.guards.names import Names
-from orchestrator.guards.panel import Panel
-from orchestrator.insight.replay import ReplayLimits, replay_trace
-from orchestrator.insight.traces import Trace, events_of_trace, read_traces
+from orchestrator.guards.names import NamesGuard
+from orchestrator.replay.replay import ReplayLimits, replay_trace
+from orchestrator.replay.traces import Trace, events_of_trace, read_traces
 
 TRACES = Path(__file__).resolve().parents[2] / "shared" / "traces" / "coding-agents.jsonl"
 AT = datetime(2000, 1, 1, tzinfo=UTC)
@@ -85,7 +85,7 @@ def _rounds(trace: Trace, k: int) -> float | None:
 
 def _named(trace: Trace, k: int) -> int | None:
     """The call at which the detector on names alone fires."""
-    guard, number = Names(GuardLimits()), 0
+    guard, number = NamesGuard(GuardLimits()), 0
     for event in events_of_trace(trace, k):
         number += isinstance(event, ToolFinished)
         guard, _ = guard.observe(event)
@@ -126,29 +126,29 @@ def _print_cost() -> None:
     limits = GuardLimits(
         progress_warn=10**9, progress_stop=10**9, max_tokens=10**9, max_cost_usd=1e6, working_time_s=1e9
     )
-    panel = Panel.begin(limits, 10**9, ("**",))
+    guard_set = GuardSet.begin(limits, 10**9, ("**",))
     print("\nPanel.observe, median of one event in microseconds (all guards, honest work)")
     number = 0
     for mark in (10, 100, 1_000, 10_000):
         while number < mark:
-            panel = _fold(panel, number)[0]
+            guard_set = _fold(guard_set, number)[0]
             number += 1
         spent: list[float] = []
         for _ in range(100):
-            panel, times = _fold(panel, number)
+            guard_set, times = _fold(guard_set, number)
             spent += times
             number += 1
         print(f"  call {mark:>6}: {median(spent) * 1e6:6.1f}   (worst of 400: {max(spent) * 1e6:.0f})")
-    assert panel.stopped is None, panel.stopped
+    assert guard_set.stopped is None, guard_set.stopped
 
 
-def _fold(panel: Panel, number: int) -> tuple[Panel, list[float]]:
+def _fold(guard_set: GuardSet, number: int) -> tuple[GuardSet, list[float]]:
     times = []
     for event in honest_turn(number):
         before = time.perf_counter()
-        panel, _ = panel.observe(event)
+        guard_set, _ = guard_set.observe(event)
         times.append(time.perf_counter() - before)
-    return panel, times
+    return guard_set, times
 
 
 if __name__ == "__main__":

@@ -18,12 +18,12 @@ from typing import Any
 import yaml
 
 from benchmarks.bare_loop import bare_loop, model_process
-from orchestrator.domain.plan_defects import Examined, examine
-from orchestrator.domain.plan_source import Source
+from orchestrator.app import execute_plan, load_plan, open_app
 from orchestrator.domain.progress import CallFinished, Progress, TurnStarted
-from orchestrator.engine.running import ExecuteOptions
-from orchestrator.store.embedded import embedded_stop
-from orchestrator.wiring import execute_plan, load_plan, open_app
+from orchestrator.engine.runs import ExecuteOptions
+from orchestrator.planning.source import PlanSource
+from orchestrator.planning.validate import Examined, examine
+from orchestrator.store.embedded.server import embedded_stop
 from tests.stories.story import clean_environment, make_repository
 
 SHORT, LONG, ROUNDS = 50, 200, 3
@@ -91,7 +91,7 @@ def plan_file(steps: int) -> Examined:
         "max_changed_files": steps + 5,
         "max_changed_lines": steps + 5,
     }
-    return examine(Source({"goal": "Measure a step", "tasks": [task]}))
+    return examine(PlanSource({"goal": "Measure a step", "tasks": [task]}))
 
 
 def _size(folder: Path) -> int:

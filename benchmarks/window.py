@@ -22,9 +22,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from agents.chat.estimate import Estimator
 from agents.chat.port import Message
-from agents.preambles import render
-from agents.transcript import Asked, Transcript
-from agents.window import Limits, Window, compose
+from agents.preambles import render_preamble
+from agents.transcript import CallMessage, Transcript
+from agents.window import Window, WindowLimits, compose
 
 CACHED_PRICE = 0.1
 SIZES = (25, 50, 100, 200, 300)
@@ -72,7 +72,7 @@ class Ours:
 
     def __init__(self, head: Sequence[Message]) -> None:
         self.window = Window(tuple(head))
-        self.limits = Limits(token_cap=int((128_000 - 8_192) * 0.95))
+        self.limits = WindowLimits(token_cap=int((128_000 - 8_192) * 0.95))
         self.estimator = Estimator()
 
     def __call__(self, transcript: Transcript) -> Sequence[Message]:
@@ -122,7 +122,7 @@ def cost(requests: Requests, transcript_of: Callable[[], Transcript], count: int
         tokens, cached = estimator.request(messages), _cached(before, messages, estimator)
         total += tokens - (1 - CACHED_PRICE) * cached
         before = messages
-        transcript.say("", [Asked(f"call_{number}", tool, arguments)])
+        transcript.say("", [CallMessage(f"call_{number}", tool, arguments)])
         transcript.answer(f"call_{number}", result, "ok")
     return total, spent / count * 1000
 
@@ -138,7 +138,7 @@ def _cached(before: Sequence[Message], now: Sequence[Message], estimator: Estima
 
 def _opening() -> Transcript:
     task = "Task: t\nAttempt: 1\n\n" + _text(random.Random(1), 4_000)
-    system = render("worker", role="Backend engineer", progress_every=25)
+    system = render_preamble("worker", role="Backend engineer", progress_every=25)
     return Transcript(({"role": "system", "content": system}, {"role": "user", "content": task}))
 
 
@@ -162,7 +162,7 @@ def main() -> int:
 def _from_nothing() -> float:
     transcript = _opening()
     for number, (tool, arguments, result) in enumerate(calls(random.Random(7), 1_000)):
-        transcript.say("", [Asked(f"call_{number}", tool, arguments)])
+        transcript.say("", [CallMessage(f"call_{number}", tool, arguments)])
         transcript.answer(f"call_{number}", result, "ok")
     started = time.perf_counter()
     Ours(transcript.head)(transcript)

@@ -22,8 +22,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.store.embedded import embedded_stop
-from orchestrator.store.graph import Graph, open_graph
+from orchestrator.store.embedded.server import embedded_stop
+from orchestrator.store.graph_store import GraphStore, open_graph
 
 IMAGE = "neo4j:5.26-community"
 
@@ -36,7 +36,7 @@ class GraphServer:
     home: Path
     environ: dict[str, str] = field(default_factory=dict)
 
-    def open(self, **options: Any) -> Graph:
+    def open(self, **options: Any) -> GraphStore:
         """A new connection, as one more client."""
         return open_graph(self.home, self.environ, **{"wait_s": 30.0} | options)
 
@@ -72,7 +72,7 @@ def graph_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 
 
 @pytest.fixture
-def any_graph(graph_server: GraphServer) -> Iterator[Graph]:
+def any_graph(graph_server: GraphServer) -> Iterator[GraphStore]:
     """A connection to each server in turn."""
     with graph_server.open() as graph:
         yield graph

@@ -1,4 +1,4 @@
-"""Plan files as text: YAML, JSON and Markdown in, YAML out, and what is refused (cli.md, Plan file)."""
+"""Plan files as text: YAML, JSON and Markdown in, YAML out, and what is refused."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from orchestrator.domain.plan import PlanFile
-from orchestrator.domain.plan_defects import PlanFileError
-from orchestrator.planfile import MAX_BYTES, dump_plan, read_plan
+from orchestrator.planning.formats import MAX_PLAN_BYTES, dump_plan, read_plan
+from orchestrator.planning.plan_file import PlanFile
+from orchestrator.planning.validate import PlanFileError
 
 EXAMPLE = """\
 goal: Add a health endpoint
@@ -120,7 +120,7 @@ YAML_REFUSED = [
     (b"goal: *a\n", "not defined"),
     (b"? [a, b]\n: c\n", "must be a text"),
     (b"a: " + b"[" * 1_000, "nested deeper than 20"),
-    (b"x" * (MAX_BYTES + 1), "at most 4,000,000"),
+    (b"x" * (MAX_PLAN_BYTES + 1), "at most 4,000,000"),
 ]
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.plan import PlanFile, TaskFile
-from orchestrator.domain.plan_defects import Examined, PlanFileError
-from orchestrator.domain.preflight import Preflight, judge
-from orchestrator.planfile import dump_plan, read_plan
-from orchestrator.settings import BudgetsSettings, ComplexitySettings
+from orchestrator.config.settings import BudgetsSettings, ComplexitySettings
+from orchestrator.planning.formats import dump_plan, read_plan
+from orchestrator.planning.plan_file import PlanFile, TaskFile
+from orchestrator.planning.preflight import Preflight, judge_plan
+from orchestrator.planning.validate import Examined, PlanFileError
 
 PLANS = Path(__file__).parent / "plans"
 NAMES = ["auth-endpoints.md", "translate-docs.md"]
@@ -34,7 +34,7 @@ def sample(name: str) -> Examined:
 
 def judged(plan: PlanFile) -> Preflight:
     rules, budgets = ComplexitySettings(), BudgetsSettings()
-    return judge(plan, plan_id="p", ids=CountingIds(), thresholds=rules, budgets=budgets)
+    return judge_plan(plan, plan_id="p", ids=CountingIds(), thresholds=rules, budgets=budgets)
 
 
 def one(body: str) -> TaskFile:
@@ -81,7 +81,7 @@ def test_auth_task_is_read_field_by_field() -> None:
 
 
 def test_auth_plan_is_refused_for_its_manual_verification() -> None:
-    """R3.7: task 1.2 goes by what nobody can execute, not by its score; only 1.5 has commands alone."""
+    """Task 1.2 goes by what nobody can execute, not by its score; only 1.5 has commands alone."""
     preflight = judged(sample("auth-endpoints.md").ready())
     status = {planned.task.key: planned.status for planned in preflight.tasks}
     assert status == {f"task-1.{n}": "pending" if n == 5 else "rejected" for n in range(1, 7)}
@@ -110,7 +110,7 @@ def test_translation_plan_is_read_in_its_own_spelling() -> None:
 
 
 def test_translation_plan_is_refused_for_lack_of_verification() -> None:
-    """R3.7: no task has a command, nor has the plan."""
+    """No task has a command, nor has the plan."""
     preflight = judged(sample("translate-docs.md").ready())
     assert {planned.status for planned in preflight.tasks} == {"rejected"}
     assert "no executable verification" in preflight.tasks[0].assessment.rejected_because[0]

@@ -15,12 +15,12 @@ import click
 import pytest
 import yaml
 
-from agents.chat.scripted import serve
+from agents.scripted.server import serve
 from orchestrator.cli import INTERRUPTED, cli
+from orchestrator.config.load import load_settings, settings_tree
 from orchestrator.domain import errors
-from orchestrator.insight.replay import parse_limits
-from orchestrator.planfile import read_plan
-from orchestrator.settings_loader import load_settings, settings_tree
+from orchestrator.planning.formats import read_plan
+from orchestrator.replay.replay import parse_limits
 from tests.readme_blocks import ROOT, Block, blocks, missing_line, steps
 from tests.stories.story import CLI, Story, make_repository
 

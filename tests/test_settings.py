@@ -1,4 +1,4 @@
-"""Settings from file, environment and command line (cli.md, Settings)."""
+"""Settings from file, environment and command line."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator import settings_docs
+from orchestrator.config import docs
+from orchestrator.config.load import NO_SETTINGS, load_settings, parse_duration, settings_tree
+from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import UserError
-from orchestrator.settings import Settings
-from orchestrator.settings_loader import NO_SETTINGS, load_settings, parse_duration, settings_tree
 
 
 def refused(top: Path, environ: dict[str, str] | None = None, flags: dict[str, object] | None = None) -> str:
@@ -202,14 +202,14 @@ def test_endpoint_must_be_a_url(tmp_path: Path) -> None:
 
 
 def test_documentation_is_current() -> None:
-    """docs/settings.md is what the code draws; `python -m orchestrator.settings_docs > docs/settings.md` renews it."""
+    """docs/settings.md is what the code draws; `python -m orchestrator.config.docs > docs/settings.md` renews it."""
     path = Path(__file__).parent.parent / "docs" / "settings.md"
-    assert path.read_text(encoding="utf-8") == settings_docs.render()
+    assert path.read_text(encoding="utf-8") == docs.settings_reference()
 
 
 def test_documentation_names_every_setting() -> None:
     """Each setting stands there with its variable, one role's models for all three."""
-    text = settings_docs.render()
+    text = docs.settings_reference()
     named = [s for s in settings_tree() if s.keys[0] != "models" or s.keys[1] == "worker"]
     assert all(f"| `{setting.name}` |" in text and f"`{setting.variable}`" in text for setting in named)
 

@@ -1,4 +1,4 @@
-"""Secrets are known and taken out of everything (graph-model.md, rule 6)."""
+"""Secrets are known and taken out of everything."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from urllib.parse import quote, quote_plus
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.settings import Settings
-from orchestrator.settings_secrets import MIN_LENGTH, redactor, secrets_of
+from orchestrator.config.secrets import MIN_LENGTH, redactor, secrets_of
+from orchestrator.config.settings import Settings
 
 
 def test_secrets_are_known_by_setting_and_by_name() -> None:

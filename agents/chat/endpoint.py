@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from orchestrator.config.settings import ModelSettings
 from orchestrator.domain.errors import UserError
-from orchestrator.settings import ModelSettings
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 SNIPPET_CHARS = 300
@@ -16,7 +16,7 @@ _OURS = frozenset({"model", "messages", "tools", "tool_choice", "stream", "n", "
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ModelEndpoint:
     """One model at one address. Messages name model, host and key variable, never the key or the rest of the URL."""
 
     model: str
@@ -27,12 +27,12 @@ class Endpoint:
     key: str = field(repr=False)
 
     def redacted(self, text: str) -> str:
-        """The text on one line, the key replaced by `***` (graph-model.md, rule 6), cut to a snippet."""
+        """The text on one line, the key replaced by `***`, cut to a snippet."""
         line = " ".join((text.replace(self.key, "***") if self.key else text).split())
         return line if len(line) <= SNIPPET_CHARS else line[:SNIPPET_CHARS] + "…"
 
 
-def endpoint_of(settings: ModelSettings, env: Mapping[str, str]) -> Endpoint:
+def model_endpoint(settings: ModelSettings, env: Mapping[str, str]) -> ModelEndpoint:
     """The endpoint that the settings and the environment name. Raises UserError for what cannot work."""
     if not settings.name:
         raise UserError("No model is named.", next_step="Set ORCHESTRATE_MODEL, or models.<role>.name in the settings.")
@@ -41,7 +41,7 @@ def endpoint_of(settings: ModelSettings, env: Mapping[str, str]) -> Endpoint:
         raise UserError(f"models.<role>.extra may not contain {', '.join(taken)}: orchestrate sets that itself.")
     base_url = settings.base_url or env.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
     host = _host(base_url)
-    return Endpoint(
+    return ModelEndpoint(
         settings.name, base_url, host, _is_loopback(host), settings.api_key_env, _key(settings, env, base_url)
     )
 

@@ -1,5 +1,5 @@
 """What a failed request means: try again, change one field, shrink, or give up. Judged by type, status and error code;
-texts are read only where servers have no code of their own for it (R1.13: "8500 tokens" is not a 500)."""
+texts are read only where servers have no code of their own for it ("8500 tokens" is not a 500)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from agents.chat.endpoint import Endpoint
+from agents.chat.endpoint import ModelEndpoint
 from orchestrator.domain.errors import ContextLengthError, ModelError, ModelRefusedError, ModelUnavailableError
 
 MAX_RETRY_AFTER_S = 300.0
@@ -63,7 +63,7 @@ class Refusal:
     retry_after: float | None = None
 
 
-def refusal(status: int, body: Any, retry_after: float | None) -> Refusal:
+def endpoint_refusal(status: int, body: Any, retry_after: float | None) -> Refusal:
     """From an error body in any shape in use: {"error": {...}}, {"error": "..."}, {"message"}, {"detail"}, text."""
     error = body.get("error", body) if isinstance(body, Mapping) else body
     if not isinstance(error, Mapping):
@@ -73,7 +73,7 @@ def refusal(status: int, body: Any, retry_after: float | None) -> Refusal:
     return Refusal(status, str(message), codes, str(error.get("param") or ""), retry_after)
 
 
-def judge(reply: Refusal, endpoint: Endpoint) -> Exception:
+def judge_failure(reply: Refusal, endpoint: ModelEndpoint) -> Exception:
     """The exception that an error reply stands for: RetryableError, UnsupportedFieldError or a ModelError."""
     if _is_context_length(reply):
         return _context_length(reply, endpoint)
@@ -112,14 +112,14 @@ def _is_context_length(reply: Refusal) -> bool:
     return _CONTEXT_TEXT.search(reply.message) is not None
 
 
-def _context_length(reply: Refusal, endpoint: Endpoint) -> ContextLengthError:
+def _context_length(reply: Refusal, endpoint: ModelEndpoint) -> ContextLengthError:
     return ContextLengthError(
         f"The request exceeds the context window of {endpoint.model} at {endpoint.host}: {_told(reply, endpoint)}",
         next_step="Set context_window in [models.<role>] to what the endpoint serves.",
     )
 
 
-def _retryable(reply: Refusal, endpoint: Endpoint) -> Exception:
+def _retryable(reply: Refusal, endpoint: ModelEndpoint) -> Exception:
     reason = f"HTTP {reply.status} from {endpoint.host}: {_told(reply, endpoint)}"
     if reply.retry_after is not None and reply.retry_after > MAX_RETRY_AFTER_S:
         return ModelUnavailableError(
@@ -153,7 +153,7 @@ def _position(name: str, text: str) -> int:
     return found.start() if found else len(text)
 
 
-def _refused(reply: Refusal, endpoint: Endpoint) -> ModelRefusedError:
+def _refused(reply: Refusal, endpoint: ModelEndpoint) -> ModelRefusedError:
     return ModelRefusedError(
         f"{endpoint.host} refused the request for model {endpoint.model} (HTTP {reply.status}): "
         f"{_told(reply, endpoint)}",
@@ -161,13 +161,13 @@ def _refused(reply: Refusal, endpoint: Endpoint) -> ModelRefusedError:
     )
 
 
-def _told(reply: Refusal, endpoint: Endpoint) -> str:
+def _told(reply: Refusal, endpoint: ModelEndpoint) -> str:
     """What the endpoint said, as a sentence."""
     text = endpoint.redacted(reply.message) or "no text"
     return text if text[-1] in ".!?…" else f"{text}."
 
 
-def _way_out(reply: Refusal, endpoint: Endpoint) -> str:
+def _way_out(reply: Refusal, endpoint: ModelEndpoint) -> str:
     if reply.codes & _EXHAUSTED_CODES or reply.status == 402:
         return f"Add credit to the account of {endpoint.key_variable}, or choose another endpoint with OPENAI_BASE_URL."
     if reply.status in (401, 403):

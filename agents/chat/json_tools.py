@@ -28,7 +28,7 @@ def new_call_id() -> str:
 
 
 def tool_calls_in_text(text: str) -> tuple[RawToolCall, ...]:
-    """Every tool call that stands in a reply's text, in order (R1.12): bare, fenced, in tags or in a list, as
+    """Every tool call that stands in a reply's text, in order: bare, fenced, in tags or in a list, as
     {"tool"|"name", "arguments"|"parameters"} or in the API's own {"function": {...}} and {"tool_calls": [...]} forms.
     JSON that is no call is passed over."""
     return tuple(call for value in json_values(text) for call in _readable_calls(value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 
-from agents.chat.endpoint import Endpoint
+from agents.chat.endpoint import ModelEndpoint
 
 BURST_S = 60.0  # a full bucket holds what a minute at the rate allows
 
@@ -37,7 +37,7 @@ class RateLimits:
         self._lock = threading.Lock()
         self._buckets: dict[tuple[str, str], tuple[float, TokenBucket]] = {}
 
-    def bucket(self, endpoint: Endpoint, per_hour: float) -> TokenBucket:
+    def bucket(self, endpoint: ModelEndpoint, per_hour: float) -> TokenBucket:
         """The shared bucket; the key is kept only as a hash."""
         name = (endpoint.base_url, hashlib.sha256(endpoint.key.encode()).hexdigest())
         with self._lock:

@@ -9,24 +9,24 @@ from typing import Any
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
 
-from agents.chat.endpoint import endpoint_of
+from agents.chat.endpoint import model_endpoint
 from agents.chat.estimate import Estimator, text_tokens
 from agents.chat.failures import RetryableError, UnsupportedFieldError
 from agents.chat.json_tools import TOOLS_INTRODUCTION, as_text_request, tool_calls_in_text
 from agents.chat.limiter import SHARED, RateLimits, TokenBucket
 from agents.chat.port import ChatReply, ChatRequest, Message, RawToolCall, ToolSchema
 from agents.chat.prices import cost_usd, price_of
-from agents.chat.replies import Completion, Usage
+from agents.chat.replies import Completion, ReportedUsage
 from agents.chat.wire import Wire
+from orchestrator.config.settings import ModelSettings
 from orchestrator.domain.errors import ModelUnavailableError
 from orchestrator.domain.ports import Clock
-from orchestrator.settings import ModelSettings
 
 FIRST_BACKOFF_S = 2.0
 MAX_BACKOFF_S = 64.0
 
 
-def silent(message: str) -> None:
+def tell_nobody(message: str) -> None:
     """Tells nobody."""
     del message
 
@@ -51,11 +51,11 @@ class OpenAIChat:
         *,
         clock: Clock,
         env: Mapping[str, str],
-        on_wait: Callable[[str], None] = silent,
+        on_wait: Callable[[str], None] = tell_nobody,
         limits: RateLimits = SHARED,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        self.endpoint = endpoint_of(settings, env)
+        self.endpoint = model_endpoint(settings, env)
         self._settings, self._clock, self._on_wait, self._jitter = settings, clock, on_wait, jitter
         self._wire = Wire(self.endpoint, idle_s=settings.idle_timeout, total_s=settings.timeout, clock=clock)
         limited = settings.rate_limit > 0 and not self.endpoint.loopback
@@ -110,7 +110,7 @@ class OpenAIChat:
 
     def complete(self, request: ChatRequest) -> ChatReply:
         """The model's reply. 429, 5xx, connection errors, timeouts and replies that are no completions are tried
-        again up to `retries` times (R1.13). Raises ModelRefusedError, ModelUnavailableError, ContextLengthError."""
+        again up to `retries` times. Raises ModelRefusedError, ModelUnavailableError, ContextLengthError."""
         started, waited = self._clock.monotonic(), _Waited()
         retrying = Retrying(
             retry=retry_if_exception_type(RetryableError),
@@ -161,7 +161,7 @@ class OpenAIChat:
         return seconds
 
     def _backoff(self, state: RetryCallState) -> float:
-        """2, 4, 8, 16 s and up to a quarter more, or what Retry-After asks for (R1.13)."""
+        """2, 4, 8, 16 s and up to a quarter more, or what Retry-After asks for."""
         error = _failure(state)
         if error.retry_after:
             return error.retry_after
@@ -204,9 +204,9 @@ class OpenAIChat:
             model=answer.model or self.model,
         )
 
-    def _estimated(self, request: ChatRequest, text: str, calls: Sequence[RawToolCall]) -> Usage:
+    def _estimated(self, request: ChatRequest, text: str, calls: Sequence[RawToolCall]) -> ReportedUsage:
         written = text_tokens(text) + sum(text_tokens(call.name + call.arguments) for call in calls)
-        return Usage(self.estimate(request.messages, request.tools), 0, written)
+        return ReportedUsage(self.estimate(request.messages, request.tools), 0, written)
 
 
 def _failure(state: RetryCallState) -> RetryableError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from orchestrator.settings import PriceSettings
+from orchestrator.config.settings import PriceSettings
 
 AS_OF = "2026-06-30"
 

@@ -34,7 +34,7 @@ _REPORT: ToolSchema = {
 _CONTEXT_FIELDS = ("max_model_len", "context_length", "context_window", "max_context_length", "loaded_context_length")
 
 
-class Probe(NamedTuple):
+class EndpointProbe(NamedTuple):
     """One check: its name, whether it passed, and what was seen or what to do."""
 
     check: str
@@ -42,7 +42,7 @@ class Probe(NamedTuple):
     detail: str
 
 
-def probe(chat: OpenAIChat) -> list[Probe]:
+def probe_endpoint(chat: OpenAIChat) -> list[EndpointProbe]:
     """Endpoint, tools, tool choice, structured output, usage, and context length where the endpoint tells it."""
     try:
         reply = chat.complete(ChatRequest(_MESSAGES, (_REPORT,), "required"))
@@ -52,15 +52,15 @@ def probe(chat: OpenAIChat) -> list[Probe]:
     return [endpoint, _tools(reply), _tool_choice(chat, reply), _structured(reply), _usage(reply), *_window(chat)]
 
 
-def _passed(check: str, detail: str) -> Probe:
-    return Probe(check, ok=True, detail=detail)
+def _passed(check: str, detail: str) -> EndpointProbe:
+    return EndpointProbe(check, ok=True, detail=detail)
 
 
-def _failed(check: str, detail: str) -> Probe:
-    return Probe(check, ok=False, detail=detail)
+def _failed(check: str, detail: str) -> EndpointProbe:
+    return EndpointProbe(check, ok=False, detail=detail)
 
 
-def _tools(reply: ChatReply) -> Probe:
+def _tools(reply: ChatReply) -> EndpointProbe:
     if reply.tool_calls:
         return _passed("tools", f"called {reply.tool_calls[0].name}")
     if tool_calls_in_text(reply.text):
@@ -68,31 +68,31 @@ def _tools(reply: ChatReply) -> Probe:
     return _failed("tools", 'called no tool: try tools = "json" in [models.<role>], or another model')
 
 
-def _tool_choice(chat: OpenAIChat, reply: ChatReply) -> Probe:
+def _tool_choice(chat: OpenAIChat, reply: ChatReply) -> EndpointProbe:
     if "tool_choice" in chat.learnt:
         return _failed("tool choice", "does not take tool_choice = required; auto is sent instead")
-    return Probe(
+    return EndpointProbe(
         "tool choice", bool(reply.tool_calls), "required" if reply.tool_calls else "required, yet no tool called"
     )
 
 
-def _structured(reply: ChatReply) -> Probe:
+def _structured(reply: ChatReply) -> EndpointProbe:
     arguments = reply.tool_calls[0].arguments if reply.tool_calls else ""
     try:
         value = json.loads(arguments)
     except ValueError:
         return _failed("structured output", f"the arguments are no JSON: {arguments[:80]!r}")
     fits = isinstance(value, dict) and value.get("word") == WORD and value.get("number") == 7
-    return Probe("structured output", fits, f"arguments {json.dumps(value)[:120]}")
+    return EndpointProbe("structured output", fits, f"arguments {json.dumps(value)[:120]}")
 
 
-def _usage(reply: ChatReply) -> Probe:
+def _usage(reply: ChatReply) -> EndpointProbe:
     if reply.estimated:
         return _failed("usage", "reports no usage: tokens and cost are estimated")
     return _passed("usage", f"{reply.prompt_tokens} prompt and {reply.completion_tokens} completion tokens")
 
 
-def _window(chat: OpenAIChat) -> list[Probe]:
+def _window(chat: OpenAIChat) -> list[EndpointProbe]:
     """Nothing where the endpoint does not tell."""
     try:
         told = _told_context_length(chat.models(), chat.model)

@@ -19,7 +19,7 @@ class MalformedReplyError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class ReportedUsage:
     """The endpoint's own count of tokens."""
 
     prompt: int
@@ -35,10 +35,10 @@ class Completion:
     tool_calls: tuple[RawToolCall, ...]
     finish_reason: str
     model: str
-    usage: Usage | None
+    usage: ReportedUsage | None
 
 
-def decode(body: bytes) -> Mapping[str, Any]:
+def decode_reply(body: bytes) -> Mapping[str, Any]:
     """The reply as a JSON object. Raises MalformedReplyError."""
     try:
         value = json.loads(body)
@@ -91,7 +91,7 @@ def _arguments(raw: Any) -> str:
     return raw if isinstance(raw, str) else json.dumps(raw)
 
 
-def _usage(raw: Any) -> Usage | None:
+def _usage(raw: Any) -> ReportedUsage | None:
     if not isinstance(raw, dict):
         return None
     prompt, output = _count(raw.get("prompt_tokens")), _count(raw.get("completion_tokens"))
@@ -101,7 +101,7 @@ def _usage(raw: Any) -> Usage | None:
     cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
     if cached is None:
         cached = _count(raw.get("prompt_cache_hit_tokens"))  # DeepSeek's name for it
-    return Usage(prompt, min(cached or 0, prompt), output)
+    return ReportedUsage(prompt, min(cached or 0, prompt), output)
 
 
 def _count(value: Any) -> int | None:

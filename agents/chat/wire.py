@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 import httpx2
 import openai
 
-from agents.chat.endpoint import Endpoint
-from agents.chat.failures import Refusal, RetryableError, judge, refusal, retry_after_seconds
-from agents.chat.replies import Completion, MalformedReplyError, completion, decode
+from agents.chat.endpoint import ModelEndpoint
+from agents.chat.failures import Refusal, RetryableError, endpoint_refusal, judge_failure, retry_after_seconds
+from agents.chat.replies import Completion, MalformedReplyError, completion, decode_reply
 from orchestrator.domain.ports import Clock
 
 MAX_REPLY_BYTES = 32 * 1024 * 1024
@@ -33,7 +33,7 @@ class Wire:
     """Requests to one endpoint: `idle_s` seconds without a byte and `total_s` seconds in all at most. Raises
     RetryableError, UnsupportedFieldError and the ModelErrors."""
 
-    def __init__(self, endpoint: Endpoint, *, idle_s: float, total_s: float, clock: Clock) -> None:
+    def __init__(self, endpoint: ModelEndpoint, *, idle_s: float, total_s: float, clock: Clock) -> None:
         self._endpoint, self._clock = endpoint, clock
         self._idle_s, self._total_s = min(idle_s, total_s), total_s
         self._headers: dict[str, Any] = {} if endpoint.key else {"Authorization": openai.Omit()}
@@ -55,10 +55,10 @@ class Wire:
     def _read(self, exchange: _Exchange, read: Callable[[Mapping[str, Any]], _Read]) -> _Read:
         body = self._judged(exchange)
         try:
-            reply = decode(body)
+            reply = decode_reply(body)
             error = reply.get("error")
             if error and not reply.get("choices"):
-                raise judge(_refusal_in_body(error), self._endpoint)
+                raise judge_failure(_refusal_in_body(error), self._endpoint)
             return read(reply)
         except MalformedReplyError as error:
             start = self._endpoint.redacted(body[:SNIPPET_BYTES].decode("utf-8", "replace"))
@@ -74,7 +74,7 @@ class Wire:
             raise RetryableError(f"no complete reply from {host} within {self._total_s:g} s") from None
         except openai.APIStatusError as error:
             wait = retry_after_seconds(error.response.headers, self._clock.now())
-            raise judge(refusal(error.status_code, error.body, wait), self._endpoint) from None
+            raise judge_failure(endpoint_refusal(error.status_code, error.body, wait), self._endpoint) from None
         except (openai.APITimeoutError, httpx2.TimeoutException):
             raise RetryableError(f"no byte from {host} for {self._idle_s:g} s") from None
         except (openai.APIConnectionError, httpx2.HTTPError, OSError) as error:
@@ -153,4 +153,4 @@ def _refusal_in_body(error: Any) -> Refusal:
     """An error that came with status 200, as gateways and some llama.cpp versions send it: its code is the status."""
     code = error.get("code") if isinstance(error, Mapping) else None
     status = code if isinstance(code, int) and 400 <= code <= 599 else 500
-    return refusal(status, {"error": error}, None)
+    return endpoint_refusal(status, {"error": error}, None)

@@ -1,4 +1,4 @@
-"""Every tool by its name, and which of them a role has (cli.md, Tools of the roles)."""
+"""Every tool by its name, and which of them a role has."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from agents.tools import control, files, search, shell
 from agents.tools.port import Tool
-from orchestrator.domain.plan import PlanFile
+from orchestrator.planning.plan_file import PlanFile
 
 READ_FILE = Tool("read_file", files.ReadFile, files.read_file, pure=True)
 LIST_FILES = Tool("list_files", files.ListFiles, files.list_files, pure=True)
@@ -34,4 +34,4 @@ VERIFIER = (*_READING, replace(RUN_COMMAND, touches="nothing"), SUBMIT_REVIEW)
 PLANNER = (*_READING, SUBMIT_PLAN)
 ARBITER = (SUBMIT_DECISION,)
 FINISHING = frozenset({"finish_task", "give_up", "submit_plan", "submit_review", "submit_decision"})
-"""What is left when the tools are withheld (guards.md)."""
+"""What is left when the tools are withheld."""

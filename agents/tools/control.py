@@ -1,5 +1,5 @@
 """Control tools: their effect is the engine's, here are only their arguments. The submit tools are read tolerantly,
-because the gates judge what they hold (R2.5)."""
+because the gates judge what they hold."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ConfigDict, Field, field_validator
 
 from agents.tools.port import Arguments
-from orchestrator.domain.plan import repository_path
+from orchestrator.planning.plan_file import repository_path
 
 
 class FinishTask(Arguments):

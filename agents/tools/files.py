@@ -9,11 +9,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from agents.tools.port import Arguments, Bench, Result
-from agents.tools.text import TextFile, decode
+from agents.tools.port import Arguments, ToolEnv, ToolOutput
+from agents.tools.text import TextFile, decode_text
 from agents.transcript import cut
 from orchestrator.domain.errors import PathRefusedError, ToolError
-from orchestrator.domain.spelling import counted
+from orchestrator.domain.text import counted
 
 _MOST_SHOWN = 400_000  # characters of one file; beyond, a view_range says which
 _MOST_LISTED = 2_000
@@ -29,7 +29,7 @@ class ReadFile(Arguments):
     """First and last line, from 1; -1 as last means the end of the file."""
 
 
-def read_file(bench: Bench, arguments: ReadFile) -> Result:
+def read_file(bench: ToolEnv, arguments: ReadFile) -> ToolOutput:
     """The file's lines with their numbers; a folder's listing; what a binary or empty file is."""
     try:
         content = bench.workspace.read(arguments.path)
@@ -37,15 +37,15 @@ def read_file(bench: Bench, arguments: ReadFile) -> Result:
         raise
     except ToolError as error:
         return _not_a_file(bench, arguments.path, error)
-    file = decode(content)
+    file = decode_text(content)
     if file is None:
-        return Result(f"{arguments.path} is a binary file of {len(content)} bytes; it cannot be shown.")
+        return ToolOutput(f"{arguments.path} is a binary file of {len(content)} bytes; it cannot be shown.")
     if not content:
-        return Result(f"{arguments.path} is empty (0 bytes).")
+        return ToolOutput(f"{arguments.path} is empty (0 bytes).")
     first, last = _range(arguments, len(file.lines))
     numbered = "\n".join(f"{n:>6}\t{line}" for n, line in enumerate(file.lines[first - 1 : last], first))
     more = "\n[too long to be shown whole: ask for a view_range]" if len(numbered) > _MOST_SHOWN else ""
-    return Result(f"{arguments.path}, {_kind(file, first, last)}:\n{cut(numbered, _MOST_SHOWN)}{more}")
+    return ToolOutput(f"{arguments.path}, {_kind(file, first, last)}:\n{cut(numbered, _MOST_SHOWN)}{more}")
 
 
 def _range(arguments: ReadFile, count: int) -> tuple[int, int]:
@@ -68,11 +68,11 @@ def _kind(file: TextFile, first: int, last: int) -> str:
     return ", ".join([shown, *filter(None, odd)])
 
 
-def _not_a_file(bench: Bench, path: str, error: ToolError) -> Result:
+def _not_a_file(bench: ToolEnv, path: str, error: ToolError) -> ToolOutput:
     """A folder's listing, or the error with the names that come nearest."""
     listing = bench.workspace.files(path)
     if listing:
-        return Result(f"{path} is a folder:\n{_listed(listing)}")
+        return ToolOutput(f"{path} is a folder:\n{_listed(listing)}")
     files = bench.workspace.files()
     names = {file: PurePosixPath(file).name for file in files}
     near = difflib.get_close_matches(PurePosixPath(path).name, sorted(set(names.values())), n=3)
@@ -89,11 +89,11 @@ class ListFiles(Arguments):
     """Only files that match, such as **/*.py."""
 
 
-def list_files(bench: Bench, arguments: ListFiles) -> Result:
+def list_files(bench: ToolEnv, arguments: ListFiles) -> ToolOutput:
     """The paths, one a line."""
     files = bench.workspace.files(arguments.path, arguments.glob)
     where = f"{arguments.path} that match {arguments.glob}" if arguments.glob else arguments.path
-    return Result(_listed(files) if files else f"There are no files under {where}.")
+    return ToolOutput(_listed(files) if files else f"There are no files under {where}.")
 
 
 def _listed(files: tuple[str, ...]) -> str:
@@ -110,7 +110,7 @@ class WriteFile(Arguments):
     """The whole new content."""
 
 
-def write_file(bench: Bench, arguments: WriteFile) -> Result:
+def write_file(bench: ToolEnv, arguments: WriteFile) -> ToolOutput:
     """Write it; an existing file keeps its line ends and BOM."""
     old = _existing(bench, arguments.path)
     text = arguments.file_text
@@ -121,12 +121,12 @@ def write_file(bench: Bench, arguments: WriteFile) -> Result:
         content = kept.encode(old.with_line_ends(text) if old.crlf else text)
     bench.workspace.write(arguments.path, content)
     done = "Created" if old is None else "Replaced"
-    return Result(f"{done} {arguments.path}: {len(TextFile(text).lines)} lines, {len(content)} bytes.")
+    return ToolOutput(f"{done} {arguments.path}: {len(TextFile(text).lines)} lines, {len(content)} bytes.")
 
 
-def _existing(bench: Bench, path: str) -> TextFile | None:
+def _existing(bench: ToolEnv, path: str) -> TextFile | None:
     try:
-        return decode(bench.workspace.read(path)) or TextFile("")
+        return decode_text(bench.workspace.read(path)) or TextFile("")
     except PathRefusedError:
         raise
     except ToolError:
@@ -145,10 +145,10 @@ class EditFile(Arguments):
     """What takes its place; empty to delete it."""
 
 
-def edit_file(bench: Bench, arguments: EditFile) -> Result:
+def edit_file(bench: ToolEnv, arguments: EditFile) -> ToolOutput:
     """Replace the one match; anything but one is an error that says where to look."""
     content = bench.workspace.read(arguments.path)
-    file = decode(content)
+    file = decode_text(content)
     if file is None:
         raise ToolError(f"{arguments.path} is a binary file of {len(content)} bytes; it cannot be edited.")
     if arguments.old_str == arguments.new_str:
@@ -161,7 +161,7 @@ def edit_file(bench: Bench, arguments: EditFile) -> Result:
     except UnicodeEncodeError:
         raise ToolError(f"{arguments.path} is not UTF-8 but {file.encoding}, which cannot hold new_str.") from None
     first = file.raw.count("\n", 0, match.start()) + 1
-    return Result(
+    return ToolOutput(
         f"Edited {arguments.path} at line {first}: {_count(match.group())} replaced by {_count(new)}; "
         f"the file has {len(TextFile(raw).lines)} lines now."
     )
@@ -208,7 +208,7 @@ class DeleteFile(Arguments):
     """From the repository's top level."""
 
 
-def delete_file(bench: Bench, arguments: DeleteFile) -> Result:
+def delete_file(bench: ToolEnv, arguments: DeleteFile) -> ToolOutput:
     """Delete it."""
     bench.workspace.delete(arguments.path)
-    return Result(f"Deleted {arguments.path}.")
+    return ToolOutput(f"Deleted {arguments.path}.")

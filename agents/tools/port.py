@@ -30,7 +30,7 @@ class Outputs(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class ToolEnv:
     """What tools work on. `page_chars` is the most that read_output shows at once; `within_s` are the seconds until the
     deadline of the work, which no command outlives."""
 
@@ -42,7 +42,7 @@ class Bench:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ToolOutput:
     """What a tool says. A failed one may name what its error belongs to, so that equal texts of different causes (a
     search command that finds nothing, exit code 1) are no repeated error. `infrastructure` marks a failure of ours."""
 
@@ -56,12 +56,12 @@ class Result:
 class Tool:
     """One tool. `run` is None for control tools, whose effect is the engine's. `touches` says what it may change:
     nothing, the file `path`, or anything. `pure`: the same call over an unchanged workspace gives the same result.
-    `cosmetic` arguments are no part of the signature (R1.2); `path`, where there is one, is normalised in it. `schema`
+    `cosmetic` arguments are no part of the signature; `path`, where there is one, is normalised in it. `schema`
     draws the parameters from another model than the one that reads them."""
 
     name: str
     arguments: type[Arguments]
-    run: Callable[[Bench, Any], Result] | None = None
+    run: Callable[[ToolEnv, Any], ToolOutput] | None = None
     touches: Literal["nothing", "path", "anything"] = "nothing"
     pure: bool = False
     cosmetic: frozenset[str] = frozenset()

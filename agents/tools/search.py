@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from agents.tools.port import Arguments, Bench, Result
+from agents.tools.port import Arguments, ToolEnv, ToolOutput
 from agents.transcript import cut
 from orchestrator.domain.errors import ToolError
 
@@ -20,10 +20,10 @@ class Search(Arguments):
     """Only files that match, such as **/*.py."""
 
 
-def search(bench: Bench, arguments: Search) -> Result:
+def search(bench: ToolEnv, arguments: Search) -> ToolOutput:
     """The matching lines; that there are none is an answer, no error."""
     found = bench.workspace.search(arguments.pattern, arguments.path, arguments.glob)
-    return Result("\n".join(found) if found else f"No line matches {cut(arguments.pattern, 200)}.")
+    return ToolOutput("\n".join(found) if found else f"No line matches {cut(arguments.pattern, 200)}.")
 
 
 class ReadOutput(Arguments):
@@ -35,7 +35,7 @@ class ReadOutput(Arguments):
     """The character to start from."""
 
 
-def read_output(bench: Bench, arguments: ReadOutput) -> Result:
+def read_output(bench: ToolEnv, arguments: ReadOutput) -> ToolOutput:
     """One page of it, and how to get the next."""
     text = bench.outputs.output(arguments.call_id)
     if text is None:
@@ -43,6 +43,6 @@ def read_output(bench: Bench, arguments: ReadOutput) -> Result:
         raise ToolError(f"There is no call with the id {cut(arguments.call_id, 80)}. The last ids: {known}.")
     start, end = arguments.offset, min(arguments.offset + bench.page_chars, len(text))
     if start >= len(text):
-        return Result(f"The result has {len(text)} characters; there is nothing from {start} on.")
+        return ToolOutput(f"The result has {len(text)} characters; there is nothing from {start} on.")
     rest = f"; offset={end} reads on" if end < len(text) else ""
-    return Result(f"[characters {start} to {end} of {len(text)}{rest}]\n{text[start:end]}")
+    return ToolOutput(f"[characters {start} to {end} of {len(text)}{rest}]\n{text[start:end]}")

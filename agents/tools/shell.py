@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from agents.tools.port import Arguments, Bench, Result
-from orchestrator.domain.ports import CommandResult
+from agents.tools.port import Arguments, ToolEnv, ToolOutput
+from orchestrator.domain.workspace import CommandResult
 
 _ENDED = {
     "timeout": "stopped: it ran longer than its time limit",
@@ -27,7 +27,7 @@ class RunCommand(Arguments):
     """Seconds after which it is stopped; the default is generous."""
 
 
-def run_command(bench: Bench, arguments: RunCommand) -> Result:
+def run_command(bench: ToolEnv, arguments: RunCommand) -> ToolOutput:
     """Its output, then how it ended. Anything but exit code 0 is a failed call; the text holds no duration, so that
     two equal runs have equal outcomes. A failure whose output holds no word is the command's own: searches that find
     nothing are no error made twice, commands that fail with the same words are."""
@@ -35,7 +35,7 @@ def run_command(bench: Bench, arguments: RunCommand) -> Result:
         arguments.command, timeout_s=arguments.timeout_s, within_s=bench.within_s, read_only=bench.read_only
     )
     output = done.output if not done.output or done.output.endswith("\n") else done.output + "\n"
-    return Result(
+    return ToolOutput(
         text=f"{output}[{_status(done, bench.within_s)}]",
         ok=done.ended == "exited" and done.exit_code == 0,
         error_of="" if any(map(str.isalpha, done.output)) else arguments.command,

@@ -1,4 +1,4 @@
-"""The signature of a call: what makes two calls the same one (R1.2, guards.md)."""
+"""The signature of a call: what makes two calls the same one."""
 
 from __future__ import annotations
 

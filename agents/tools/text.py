@@ -45,7 +45,7 @@ class TextFile:
         return text.replace("\n", "\r\n") if ("\r\n" in like if "\n" in like else self.crlf) else text
 
 
-def decode(content: bytes) -> TextFile | None:
+def decode_text(content: bytes) -> TextFile | None:
     """The text, or None for a binary file. What is not UTF-8 but has no NUL is read as Latin-1, byte for byte."""
     if b"\0" in content[:_SNIFF]:
         return None

@@ -14,14 +14,14 @@ from pydantic import ValidationError
 
 from agents.chat.port import RawToolCall, ToolSchema
 from agents.tools.catalogue import FINISHING
-from agents.tools.port import Arguments, Bench, Result, Tool
+from agents.tools.port import Arguments, Tool, ToolEnv, ToolOutput
 from agents.tools.schema import description, parameters, tool_schema
 from agents.tools.signature import canonical, signature
 from agents.transcript import cut
 from orchestrator.domain.errors import OrchestrateError, ToolError
 from orchestrator.domain.events import ErrorKind
+from orchestrator.domain.model_io import ToolCall, ToolResult
 from orchestrator.domain.normalise import outcome_hash
-from orchestrator.domain.ports import Call, ToolOutcome
 
 _MOST_HASHED = 1_000_000  # characters; a longer outcome is hashed by its head and tail
 _WIRE_NAME = re.compile(r"[^A-Za-z0-9_-]+")
@@ -31,7 +31,7 @@ class Toolbox:
     """The tools of one session over its workspace; a session of control tools alone has none."""
 
     def __init__(
-        self, tools: Sequence[Tool], bench: Bench | None, monotonic: Callable[[], float] = time.monotonic
+        self, tools: Sequence[Tool], bench: ToolEnv | None, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._bench = bench
@@ -51,8 +51,8 @@ class Toolbox:
         known = set((tool.schema or tool.arguments).model_fields)
         return isinstance(value, dict) and len(known & set(value)) >= max(2, (len(value) + 1) // 2)
 
-    def parse(self, raw: RawToolCall, call_id: str, *, cut_off: bool = False) -> Call:
-        """The call, checked. What cannot be executed has a `defect` that says why and what to send instead (R1.11);
+    def parse(self, raw: RawToolCall, call_id: str, *, cut_off: bool = False) -> ToolCall:
+        """The call, checked. What cannot be executed has a `defect` that says why and what to send instead;
         `cut_off` says that the reply ended at the output limit."""
         tool = self._tools.get(raw.name)
         try:
@@ -69,14 +69,14 @@ class Toolbox:
         except (ValueError, RecursionError) as error:
             return _defective(raw, call_id, tool, given, cut(str(error), 200))
 
-    def _checked(self, tool: Tool, raw: RawToolCall, call_id: str, given: Mapping[str, Any]) -> Call:
+    def _checked(self, tool: Tool, raw: RawToolCall, call_id: str, given: Mapping[str, Any]) -> ToolCall:
         strict = tool.arguments.model_config.get("extra") == "forbid"
         arguments = tool.arguments.model_validate(given, strict=strict).model_dump()
         identity = {name: value for name, value in arguments.items() if name not in tool.cosmetic}
         path = self._relative(arguments.get("path"))
         if path is not None:
             identity["path"] = path
-        return Call(
+        return ToolCall(
             call_id=call_id,
             tool=tool.name,
             arguments_json=raw.arguments,
@@ -102,7 +102,7 @@ class Toolbox:
         meant = f" Did you mean {near[0]}?" if near else ""
         return f"there is no tool {cut(name, 80)!r}.{meant} Tools: {', '.join(self._tools)}."
 
-    def execute(self, call: Call, within_s: float | None = None) -> ToolOutcome:
+    def execute(self, call: ToolCall, within_s: float | None = None) -> ToolResult:
         """Run a valid call's tool, a command for at most so many seconds. Raises only what is nobody's call:
         WorkspaceError, SandboxError and their like."""
         tool = self._tools[call.tool]
@@ -114,7 +114,7 @@ class Toolbox:
         root = self._bench.workspace.shown_root
         error = "" if result.ok else outcome_hash(f"{result.error_of}\n{cut(result.text, _MOST_HASHED)}", root)
         kind: ErrorKind = "infrastructure" if result.infrastructure else "tool"
-        return ToolOutcome(
+        return ToolResult(
             ok=result.ok,
             text=result.text,
             outcome_hash=outcome_hash(cut(result.text, _MOST_HASHED), root),
@@ -125,18 +125,20 @@ class Toolbox:
         )
 
 
-def _run(function: Callable[[Bench, Any], Result], bench: Bench, tool: Tool, arguments: Arguments) -> Result:
+def _run(
+    function: Callable[[ToolEnv, Any], ToolOutput], bench: ToolEnv, tool: Tool, arguments: Arguments
+) -> ToolOutput:
     try:
         return function(bench, arguments)
     except ToolError as error:
-        return Result(f"Error: {error}", ok=False)
+        return ToolOutput(f"Error: {error}", ok=False)
     except OrchestrateError:
         raise
-    except Exception as error:  # fail closed: whatever a hostile argument provokes is that call's error (R1.11)
-        return Result(f"Error: {tool.name} failed: {cut(str(error), 500)} ({type(error).__name__})", ok=False)
+    except Exception as error:  # fail closed: whatever a hostile argument provokes is that call's error
+        return ToolOutput(f"Error: {tool.name} failed: {cut(str(error), 500)} ({type(error).__name__})", ok=False)
 
 
-def _touched(tool: Tool, call: Call, result: Result) -> tuple[str, ...] | None:
+def _touched(tool: Tool, call: ToolCall, result: ToolOutput) -> tuple[str, ...] | None:
     """What may have changed: a file tool changes its file or, when it fails, nothing."""
     if tool.touches == "anything":
         return None
@@ -148,7 +150,7 @@ def wire_name(name: str) -> str:
     return _WIRE_NAME.sub("_", name)[:64] or "unnamed"
 
 
-def wire_arguments(call: Call) -> str:
+def wire_arguments(call: ToolCall) -> str:
     """A call's arguments as JSON text of an object, which is all that endpoints accept back."""
     try:
         _json_object(call.arguments_json)
@@ -173,9 +175,9 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON value")
 
 
-def _defective(raw: RawToolCall, call_id: str, tool: Tool | None, arguments: Any, why: str) -> Call:
+def _defective(raw: RawToolCall, call_id: str, tool: Tool | None, arguments: Any, why: str) -> ToolCall:
     about = f"The arguments of {tool.name} are not valid: {why}" if tool else why
-    return Call(
+    return ToolCall(
         call_id=call_id,
         tool=wire_name(raw.name),
         arguments_json=raw.arguments,

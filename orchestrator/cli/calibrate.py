@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation
-from orchestrator.cli.values import json_option, read_file
+from orchestrator.cli.values import json_option, read_input_file
 
 
 @click.command("calibrate")
@@ -31,7 +31,7 @@ def command(invocation: Invocation, limits: Path, traces: Path | None, repeat_la
 
     It costs no token: the guards are folded over what is in the graph, or over a file of traces.
     """
-    answer = _replayed(invocation, read_file(limits), traces, repeat_last or 0)
+    answer = _replayed(invocation, read_input_file(limits), traces, repeat_last or 0)
     if as_json:
         from orchestrator.cli.render.machine import print_json
 
@@ -43,13 +43,13 @@ def command(invocation: Invocation, limits: Path, traces: Path | None, repeat_la
 
 
 def _replayed(invocation: Invocation, limits: str, traces: Path | None, repeat_last: int) -> dict[str, Any]:
-    from orchestrator.insight.replay import parse_limits, replay_traces
-    from orchestrator.insight.traces import read_traces
+    from orchestrator.replay.replay import parse_limits, replay_traces
+    from orchestrator.replay.traces import read_traces
 
     parsed = parse_limits(limits)
     if traces is not None:
-        return replay_traces(read_traces(read_file(traces)), parsed, repeat_last=repeat_last)
-    from orchestrator.insight.calibration import replay_graph
+        return replay_traces(read_traces(read_input_file(traces)), parsed, repeat_last=repeat_last)
+    from orchestrator.replay.history import replay_graph
 
     with invocation.app() as app:
         return replay_graph(app.graph, app.repository.record.id, parsed, repeat_last=repeat_last)

@@ -14,25 +14,25 @@ from orchestrator.cli.packages import require_own_agents
 from orchestrator.domain.errors import OrchestrateError, UserError
 
 if TYPE_CHECKING:
-    from orchestrator.wiring import App
+    from orchestrator.app import App
 
 LEAST_FREE_MB = 200  # below: an embedded graph or a worktree may not fit
 SCARCE_MB = 2_000
-Verdict = Literal["ok", "warn", "fail"]
+CheckStatus = Literal["ok", "warn", "fail"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """One line of doctor: what was looked at, what was seen, what to do. `code` is the exit code that it asks for."""
 
     check: str
-    verdict: Verdict
+    verdict: CheckStatus
     seen: str
     do: str = ""
     code: int = 0
 
 
-def checkup(invocation: Invocation, *, model: bool) -> Iterator[Finding]:
+def checkup(invocation: Invocation, *, model: bool) -> Iterator[CheckResult]:
     """All findings, one after another as they are made."""
     package = _tried("package", _package)
     yield package
@@ -43,7 +43,7 @@ def checkup(invocation: Invocation, *, model: bool) -> Iterator[Finding]:
         repository = _tried("repository", lambda: _repository(app))
         yield repository
         if repository.verdict == "fail":
-            yield Finding("graph", "warn", "not looked at: it belongs to a repository")
+            yield CheckResult("graph", "warn", "not looked at: it belongs to a repository")
             return
         yield _tried("settings", lambda: _settings(app))
         yield _tried("disk", lambda: _disk(app))
@@ -52,51 +52,51 @@ def checkup(invocation: Invocation, *, model: bool) -> Iterator[Finding]:
         yield from _models(app, by_use=model)
 
 
-def _tried(check: str, look: Callable[[], Finding]) -> Finding:
+def _tried(check: str, look: Callable[[], CheckResult]) -> CheckResult:
     try:
         return look()
     except OrchestrateError as error:
-        return Finding(check, "fail", error.message, error.next_step, error.exit_code)
+        return CheckResult(check, "fail", error.message, error.next_step, error.exit_code)
 
 
-def _package() -> Finding:
+def _package() -> CheckResult:
     require_own_agents()
-    return Finding("package", "ok", "the import name `agents` is ours")
+    return CheckResult("package", "ok", "the import name `agents` is ours")
 
 
-def _git() -> Finding:
+def _git() -> CheckResult:
     from orchestrator.workspace.git import require_version
 
-    return Finding("git", "ok", f"version {'.'.join(map(str, require_version(os.environ)))}")
+    return CheckResult("git", "ok", f"version {'.'.join(map(str, require_version(os.environ)))}")
 
 
-def _repository(app: App) -> Finding:
+def _repository(app: App) -> CheckResult:
     found = app.repository
     if found.warnings:
-        return Finding(
+        return CheckResult(
             "repository", "warn", f"{found.root}: {' '.join(found.warnings)}", "Commit what should be part of it."
         )
-    return Finding("repository", "ok", str(found.root))
+    return CheckResult("repository", "ok", str(found.root))
 
 
-def _settings(app: App) -> Finding:
+def _settings(app: App) -> CheckResult:
     guards = app.settings.guards
-    return Finding("settings", "ok", f"valid; an attempt may take {guards.deadline_s or 'any number of'} seconds")
+    return CheckResult("settings", "ok", f"valid; an attempt may take {guards.deadline_s or 'any number of'} seconds")
 
 
-def _disk(app: App) -> Finding:
+def _disk(app: App) -> CheckResult:
     free = shutil.disk_usage(app.home).free // 1_000_000
     seen = f"{free:,} MB free at {app.home}"
     if free < LEAST_FREE_MB:
-        return Finding("disk", "fail", seen, f"Free at least {LEAST_FREE_MB} MB, or move ORCHESTRATE_HOME.", 2)
+        return CheckResult("disk", "fail", seen, f"Free at least {LEAST_FREE_MB} MB, or move ORCHESTRATE_HOME.", 2)
     return (
-        Finding("disk", "warn", seen, "Free some, long runs need it.")
+        CheckResult("disk", "warn", seen, "Free some, long runs need it.")
         if free < SCARCE_MB
-        else Finding("disk", "ok", seen)
+        else CheckResult("disk", "ok", seen)
     )
 
 
-def _sandbox(app: App) -> Finding:
+def _sandbox(app: App) -> CheckResult:
     from orchestrator.workspace.sandbox import detect
 
     found = detect(app.settings)
@@ -105,24 +105,24 @@ def _sandbox(app: App) -> Finding:
             found.refusal, next_step="Install bubblewrap, or pass --sandbox none to run commands with your own rights."
         )
     if found.level == "bubblewrap":
-        return Finding("sandbox", "ok", "bubblewrap: commands see the workspace at the repository's own path")
+        return CheckResult("sandbox", "ok", "bubblewrap: commands see the workspace at the repository's own path")
     if found.level == "landlock":
-        return Finding(
+        return CheckResult(
             "sandbox",
             "warn",
             "landlock alone: writes are confined, but the workspace cannot stand at the repository's own path",
             "Install bubblewrap and allow user namespaces; until then virtual environments come by `prepare` only.",
         )
-    return Finding("sandbox", "warn", "none: commands run with your own rights", "Set sandbox.level = auto.")
+    return CheckResult("sandbox", "warn", "none: commands run with your own rights", "Set sandbox.level = auto.")
 
 
-def _graph(app: App) -> Finding:
+def _graph(app: App) -> CheckResult:
     app.graph.query("RETURN 1 AS one")
     server = app.graph.server
-    return Finding("graph", "ok", f"{server.kind} at {server.uri} answers: {server.version}")
+    return CheckResult("graph", "ok", f"{server.kind} at {server.uri} answers: {server.version}")
 
 
-def _models(app: App, *, by_use: bool) -> Iterator[Finding]:
+def _models(app: App, *, by_use: bool) -> Iterator[CheckResult]:
     """Each role's model, once where roles share it: named and with a key, and with `by_use` asked."""
     seen: dict[str, list[str]] = {}
     for role in ("planner", "worker", "verifier"):
@@ -133,20 +133,20 @@ def _models(app: App, *, by_use: bool) -> Iterator[Finding]:
         try:
             yield from _model(app, check, roles[0], by_use=by_use)
         except OrchestrateError as error:
-            verdict: Verdict = "fail" if by_use else "warn"
-            yield Finding(check, verdict, error.message, error.next_step, error.exit_code if by_use else 0)
+            verdict: CheckStatus = "fail" if by_use else "warn"
+            yield CheckResult(check, verdict, error.message, error.next_step, error.exit_code if by_use else 0)
 
 
-def _model(app: App, check: str, role: str, *, by_use: bool) -> Iterator[Finding]:
+def _model(app: App, check: str, role: str, *, by_use: bool) -> Iterator[CheckResult]:
     from agents.chat.openai_adapter import OpenAIChat
-    from agents.chat.probe import probe
+    from agents.chat.probe import probe_endpoint
 
     settings = getattr(app.settings.models, role).model_copy(update={"retries": 0})  # an answer now, good or bad
     with closing(OpenAIChat(settings, clock=app.clock, env=os.environ)) as chat:
         if not by_use:
-            yield Finding(check, "ok", f"{chat.model} is named; --model asks it")
+            yield CheckResult(check, "ok", f"{chat.model} is named; --model asks it")
             return
-        for tried in probe(chat):
+        for tried in probe_endpoint(chat):
             needed = tried.check in ("endpoint", "tools")
-            verdict: Verdict = "ok" if tried.ok else "fail" if needed else "warn"
-            yield Finding(f"{check}: {tried.check}", verdict, tried.detail, code=4)
+            verdict: CheckStatus = "ok" if tried.ok else "fail" if needed else "warn"
+            yield CheckResult(f"{check}: {tried.check}", verdict, tried.detail, code=4)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation, say
-from orchestrator.domain.spelling import counted
+from orchestrator.domain.text import counted
 
 if TYPE_CHECKING:
-    from orchestrator.domain.records import TaskState
-    from orchestrator.engine.scheduler import RunOutcome
-    from orchestrator.wiring import App
+    from orchestrator.app import App
+    from orchestrator.domain.task import TaskState
+    from orchestrator.engine.scheduler import RunResult
 
 NOT_AS_TOLD = 1
 FOLDER = "orchestrate-demo"
@@ -36,7 +36,7 @@ def command(invocation: Invocation, into: Path | None) -> int:
 
     One task passes at once, one after a failed review, one spirals and is stopped, and one waits for that in vain.
     """
-    from agents.chat.scripted import serve
+    from agents.scripted.server import serve
     from orchestrator.cli.packages import require_own_agents
     from orchestrator.demo import make_sample, script
 
@@ -82,15 +82,15 @@ def _sandbox(invocation: Invocation, environ: Mapping[str, str]) -> dict[str, st
     return {"sandbox.level": "none"}
 
 
-def _walk(app: App) -> RunOutcome | None:
+def _walk(app: App) -> RunResult | None:
+    from orchestrator.app import execute_plan, make_plan
     from orchestrator.cli.progress import shown_progress
     from orchestrator.cli.render.plans import plan_view
     from orchestrator.cli.render.runs import run_view
     from orchestrator.cli.render.screen import console
     from orchestrator.demo import plan
-    from orchestrator.engine.running import ExecuteOptions
-    from orchestrator.insight.status import plan_status
-    from orchestrator.wiring import execute_plan, make_plan
+    from orchestrator.engine.runs import ExecuteOptions
+    from orchestrator.reports.status import plan_status
 
     screen = console()
     with shown_progress(app):
@@ -104,7 +104,7 @@ def _walk(app: App) -> RunOutcome | None:
 
 def _ask(app: App) -> None:
     from orchestrator.cli.query import show
-    from orchestrator.insight.saved import saved_query
+    from orchestrator.reports.saved_queries import saved_query
 
     for name in QUESTIONS:
         saved = saved_query(name)

@@ -11,7 +11,7 @@ from orchestrator.cli.invocation import Invocation, pass_invocation
 from orchestrator.cli.values import json_option
 
 if TYPE_CHECKING:
-    from orchestrator.cli.checkup import Finding
+    from orchestrator.cli.checkup import CheckResult
 
 
 @click.command("doctor")
@@ -35,7 +35,7 @@ def command(invocation: Invocation, model: bool, as_json: bool) -> int:
     return max((finding.code for finding in found if finding.verdict == "fail"), default=0)
 
 
-def _printed(findings: Iterable[Finding]) -> list[Finding]:
+def _printed(findings: Iterable[CheckResult]) -> list[CheckResult]:
     """Print each finding as it is made: some take a while."""
     from rich.text import Text
 

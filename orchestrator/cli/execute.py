@@ -10,10 +10,10 @@ from orchestrator.cli.invocation import Invocation, pass_invocation, say
 from orchestrator.cli.values import Duration, json_option
 
 if TYPE_CHECKING:
-    from orchestrator.domain.records import Plan
-    from orchestrator.engine.running import ExecuteOptions
-    from orchestrator.engine.scheduler import RunOutcome
-    from orchestrator.wiring import App
+    from orchestrator.app import App
+    from orchestrator.domain.plan import Plan
+    from orchestrator.engine.runs import ExecuteOptions
+    from orchestrator.engine.scheduler import RunResult
 
 INTERRUPTED = 130
 NOT_COMPLETED = frozenset({"failed", "blocked", "rejected"})
@@ -68,8 +68,8 @@ def command(
         "sandbox.level": sandbox,
     }
     with invocation.app(flags) as app:
-        from orchestrator.engine.running import ExecuteOptions
-        from orchestrator.wiring import find_plan
+        from orchestrator.app import find_plan
+        from orchestrator.engine.runs import ExecuteOptions
 
         options = ExecuteOptions(app.settings.run.parallel, tasks, resume, fresh)
         found = find_plan(app, plan)
@@ -77,8 +77,8 @@ def command(
 
 
 def _execute(app: App, plan: Plan, options: ExecuteOptions, as_json: bool) -> int:
+    from orchestrator.app import execute_plan
     from orchestrator.cli.progress import shown_progress
-    from orchestrator.wiring import execute_plan
 
     for warning in app.repository.warnings:
         say(f"Warning: {warning}")
@@ -92,7 +92,7 @@ def _execute(app: App, plan: Plan, options: ExecuteOptions, as_json: bool) -> in
 
 def _show(app: App, plan: Plan, as_json: bool) -> None:
     from orchestrator.cli.render.runs import run_document, run_view
-    from orchestrator.insight.status import plan_status
+    from orchestrator.reports.status import plan_status
 
     found = plan_status(app.graph, plan.id)
     if as_json:
@@ -104,7 +104,7 @@ def _show(app: App, plan: Plan, as_json: bool) -> None:
     return console().print(run_view(found))
 
 
-def _ended(app: App, outcome: RunOutcome, options: ExecuteOptions) -> int:
+def _ended(app: App, outcome: RunResult, options: ExecuteOptions) -> int:
     """Say what went wrong and what to do, and return the exit code."""
     if outcome.error is not None:
         raise outcome.error
@@ -119,21 +119,21 @@ def _ended(app: App, outcome: RunOutcome, options: ExecuteOptions) -> int:
 
 
 def _explain(app: App, task_id: str) -> None:
-    from orchestrator.cli.render.story import failure_text
-    from orchestrator.insight.story import attempt_story
+    from orchestrator.cli.render.timeline import failure_text
+    from orchestrator.reports.timeline import attempt_timeline
 
     attempts = app.graph.history(task_id)
     if attempts:
-        say("\n" + failure_text(attempt_story(app.graph, attempts[-1].id)))
+        say("\n" + failure_text(attempt_timeline(app.graph, attempts[-1].id)))
 
 
 def _preview(app: App, plan: Plan, options: ExecuteOptions, as_json: bool) -> int:
-    from orchestrator.engine import running
+    from orchestrator.engine import runs
 
-    keys = running.wanted(plan, options.keys)
+    keys = runs.wanted(plan, options.keys)
     states = app.graph.tasks(plan.id)
-    order = running.order(plan, states, keys)
-    bounds = running.bounds(app.parts(), plan, states, keys)
+    order = runs.order(plan, states, keys)
+    bounds = runs.bounds_in_words(app.services(), plan, states, keys)
     if as_json:
         from orchestrator.cli.render.machine import print_json
 

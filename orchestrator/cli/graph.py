@@ -11,7 +11,7 @@ from orchestrator.cli.invocation import GRAPH_WAIT_S, Invocation, pass_invocatio
 from orchestrator.cli.values import json_option
 
 if TYPE_CHECKING:
-    from orchestrator.wiring import App
+    from orchestrator.app import App
 
 
 @click.group("graph")
@@ -37,7 +37,7 @@ def up(invocation: Invocation, as_json: bool) -> None:
 @pass_invocation
 def down(invocation: Invocation) -> None:
     """Stop the embedded server at once, whoever uses it."""
-    from orchestrator.store.embedded import embedded_stop
+    from orchestrator.store.embedded.server import embedded_stop
 
     with invocation.app() as app:
         stopped = embedded_stop(app.home, say)
@@ -62,8 +62,8 @@ def _state(app: App) -> dict[str, Any]:
 
 
 def _embedded(app: App) -> dict[str, Any]:
-    from orchestrator.store.embedded import embedded_status
-    from orchestrator.store.embedded_launch import DATABASE
+    from orchestrator.store.embedded.launch import DATABASE
+    from orchestrator.store.embedded.server import embedded_status
 
     found = embedded_status(app.home)
     return {
@@ -99,7 +99,7 @@ def _neo4j() -> dict[str, Any]:
 
 def _version_that_answers() -> str | None:
     from orchestrator.domain.errors import GraphError
-    from orchestrator.store.graph import neo4j_server
+    from orchestrator.store.graph_store import neo4j_server
 
     try:
         return neo4j_server(os.environ, wait_s=GRAPH_WAIT_S).version

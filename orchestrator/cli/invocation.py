@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from orchestrator.wiring import App
+    from orchestrator.app import App
 
 
 GRAPH_WAIT_S = 3.0  # where an answer is wanted now, good or bad
@@ -41,7 +41,7 @@ class Invocation:
         from orchestrator.domain.progress import silent
 
         require_own_agents()
-        from orchestrator.wiring import open_app
+        from orchestrator.app import open_app
 
         def on_wait(message: str) -> None:
             if app.listener is silent:  # a listener is told of waits itself

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation, say
-from orchestrator.cli.values import json_option, read_bytes, read_file
-from orchestrator.domain.spelling import counted
+from orchestrator.cli.values import json_option, read_bytes, read_input_file
+from orchestrator.domain.text import counted
 
 if TYPE_CHECKING:
-    from orchestrator.engine.planning import PlanOutcome
-    from orchestrator.wiring import App
+    from orchestrator.app import App
+    from orchestrator.engine.planning import PlanningResult
 
 PLAN_REFUSED = 3
 
@@ -49,14 +49,14 @@ def command(
     return PLAN_REFUSED if outcome.defects else 0
 
 
-def _planned(app: App, text: str | None, content: bytes, file: Path | None, *, store: bool) -> PlanOutcome:
+def _planned(app: App, text: str | None, content: bytes, file: Path | None, *, store: bool) -> PlanningResult:
+    from orchestrator.app import load_plan, make_plan
     from orchestrator.cli.progress import shown_progress
-    from orchestrator.wiring import load_plan, make_plan
 
     for warning in app.repository.warnings:
         say(f"Warning: {warning}")
     if file is not None:
-        from orchestrator.planfile import read_plan
+        from orchestrator.planning.formats import read_plan
 
         return load_plan(app, read_plan(content, file.suffix), store=store)
     with shown_progress(app):
@@ -81,16 +81,16 @@ def _unread(*, as_json: bool) -> Iterator[None]:
 
 def _goal(goal: str) -> str:
     if goal == "-":
-        goal = read_file(Path("-"))
+        goal = read_input_file(Path("-"))
     elif goal.startswith("@"):
-        goal = read_file(Path(goal[1:]))
+        goal = read_input_file(Path(goal[1:]))
     if not goal.strip():
         raise click.UsageError("The goal is empty. Say what is to be done.")
     return goal.strip()
 
 
-def _write(out: Path, outcome: PlanOutcome) -> None:
-    from orchestrator.planfile import dump_plan
+def _write(out: Path, outcome: PlanningResult) -> None:
+    from orchestrator.planning.formats import dump_plan
 
     try:
         out.write_text(dump_plan(outcome.file), encoding="utf-8")
@@ -99,7 +99,7 @@ def _write(out: Path, outcome: PlanOutcome) -> None:
     say(f"The plan is in {out}.")
 
 
-def _show(outcome: PlanOutcome, *, as_json: bool) -> None:
+def _show(outcome: PlanningResult, *, as_json: bool) -> None:
     if as_json:
         from orchestrator.cli.render.machine import print_json
         from orchestrator.cli.render.plans import plan_document

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from orchestrator.domain.progress import Listener, Progress, silent
 
 if TYPE_CHECKING:
-    from orchestrator.wiring import App
+    from orchestrator.app import App
 
 Redact = Callable[[str], str]
 _log = logging.getLogger("orchestrator.progress")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation
-from orchestrator.cli.values import KeyValue, read_file
+from orchestrator.cli.values import KeyValue, read_input_file
 
 if TYPE_CHECKING:
-    from orchestrator.domain.records import Table
+    from orchestrator.domain.query import QueryResult
 
 
 @click.command("query")
@@ -39,17 +39,19 @@ def command(
         return show(_catalogue(), format_)
     if (cypher is None) == (name is None):
         raise click.UsageError("Give a Cypher statement, - for stdin, --name SAVED or --list.")
-    text = read_file(Path("-")) if cypher == "-" else cypher
+    text = read_input_file(Path("-")) if cypher == "-" else cypher
     if name is None and not (text or "").strip():
         raise click.UsageError("The Cypher statement is empty.")
     table = _answer(invocation, text, name, dict(params), write=write)
     return show(table, format_)
 
 
-def _answer(invocation: Invocation, text: str | None, name: str | None, given: dict[str, Any], *, write: bool) -> Table:
+def _answer(
+    invocation: Invocation, text: str | None, name: str | None, given: dict[str, Any], *, write: bool
+) -> QueryResult:
     from dataclasses import replace
 
-    from orchestrator.insight.saved import require_parameters, saved_query
+    from orchestrator.reports.saved_queries import require_parameters, saved_query
 
     saved = saved_query(name) if name is not None else None
     bound = saved.bind(given) if saved else given
@@ -62,17 +64,17 @@ def _answer(invocation: Invocation, text: str | None, name: str | None, given: d
     return table
 
 
-def _catalogue() -> Table:
-    from orchestrator.domain.records import Table
-    from orchestrator.insight.saved import saved_queries
+def _catalogue() -> QueryResult:
+    from orchestrator.domain.query import QueryResult
+    from orchestrator.reports.saved_queries import saved_queries
 
     rows = [
         (q.name, q.title, [p.name for p in q.parameters if p.name != "repository"]) for q in saved_queries().values()
     ]
-    return Table(("name", "title", "parameters"), rows)
+    return QueryResult(("name", "title", "parameters"), rows)
 
 
-def show(table: Table, format_: str) -> None:
+def show(table: QueryResult, format_: str) -> None:
     """Print a table in the format asked for."""
     from orchestrator.cli.render import machine
 

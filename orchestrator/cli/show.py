@@ -12,7 +12,7 @@ from orchestrator.cli.values import json_option
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from orchestrator.wiring import App
+    from orchestrator.app import App
 
 
 @click.command("show")
@@ -37,7 +37,7 @@ def command(invocation: Invocation, id_: str | None, diff: bool, as_json: bool) 
 
 
 def _wanted(app: App, id_: str | None) -> tuple[str, str] | None:
-    from orchestrator.insight.story import newest_failure
+    from orchestrator.reports.timeline import newest_failure
 
     if id_ is not None:
         label, found = app.graph.resolve(id_, app.repository.record.id)
@@ -47,9 +47,9 @@ def _wanted(app: App, id_: str | None) -> tuple[str, str] | None:
 
 
 def _print(app: App, label: str, id_: str, *, as_json: bool) -> None:
-    from orchestrator.insight.full import in_full
+    from orchestrator.reports.details import details_of
 
-    subject = in_full(app.graph, label, id_)
+    subject = details_of(app.graph, label, id_)
     if as_json:
         from orchestrator.cli.render.machine import print_json
 
@@ -60,25 +60,25 @@ def _print(app: App, label: str, id_: str, *, as_json: bool) -> None:
 
 
 def _view(subject: Any) -> RenderableType:
-    from orchestrator.cli.render import full, story
-    from orchestrator.insight.full import PlanInFull, RunInFull, TaskInFull
-    from orchestrator.insight.story import Story
+    from orchestrator.cli.render import details, timeline
+    from orchestrator.reports.details import PlanDetails, RunDetails, TaskDetails
+    from orchestrator.reports.timeline import Timeline
 
     views: dict[type, Any] = {
-        PlanInFull: full.plan_in_full_view,
-        RunInFull: full.run_view,
-        TaskInFull: full.task_view,
-        Story: story.story_view,
+        PlanDetails: details.plan_details_view,
+        RunDetails: details.run_details_view,
+        TaskDetails: details.task_details_view,
+        Timeline: timeline.timeline_view,
     }
     view: RenderableType = views[type(subject)](subject)
     return view
 
 
 def _print_diff(app: App, label: str, id_: str) -> None:
-    from orchestrator.cli.render.full import diff_view
+    from orchestrator.cli.render.details import diff_view
     from orchestrator.cli.render.screen import console
-    from orchestrator.insight.full import trees_of
-    from orchestrator.workspace.trees import diff
+    from orchestrator.reports.details import trees_of
+    from orchestrator.workspace.diff import diff
 
     before, after = trees_of(app.graph, label, id_)
     text = diff(app.workspaces.shadow.git, before, after)

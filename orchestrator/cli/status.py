@@ -11,8 +11,8 @@ from orchestrator.cli.invocation import Invocation, pass_invocation
 from orchestrator.cli.values import json_option
 
 if TYPE_CHECKING:
-    from orchestrator.insight.status import PlanStatus
-    from orchestrator.wiring import App
+    from orchestrator.app import App
+    from orchestrator.reports.status import PlanOverview
 
 
 @click.command("status")
@@ -40,8 +40,8 @@ def command(invocation: Invocation, id_: str | None, watch: bool, as_json: bool)
         return console().print(status_view(found, log_path(app.home)))
 
 
-def _status(app: App, wanted: str | None) -> PlanStatus:
-    from orchestrator.insight.status import plan_and_run, plan_status
+def _status(app: App, wanted: str | None) -> PlanOverview:
+    from orchestrator.reports.status import plan_and_run, plan_status
 
     plan_id, run_id = plan_and_run(app.graph, app.repository.record.id, wanted)
     return plan_status(app.graph, plan_id, run_id)

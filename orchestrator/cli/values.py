@@ -35,8 +35,8 @@ class Duration(click.ParamType[float]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The seconds, more than none."""
+        from orchestrator.config.load import parse_duration
         from orchestrator.domain.errors import UserError
-        from orchestrator.settings_loader import parse_duration
 
         try:
             return parse_duration(str(value))
@@ -52,7 +52,7 @@ def read_bytes(path: Path) -> bytes:
         raise click.UsageError(f"{path} cannot be read: {error.strerror}.") from None
 
 
-def read_file(path: Path) -> str:
+def read_input_file(path: Path) -> str:
     """A file's text; `-` is stdin."""
     try:
         return read_bytes(path).decode("utf-8-sig")

@@ -43,7 +43,7 @@ class GraphError(OrchestrateError):
 
 
 class StaleFenceError(GraphError):
-    """Another process has taken over the task: this attempt may write nothing more (graph-model.md, rule 3)."""
+    """Another process has taken over the task: this attempt may write nothing more."""
 
 
 class ModelError(OrchestrateError):

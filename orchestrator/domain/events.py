@@ -1,7 +1,7 @@
 """Events: the recorded facts of an Attempt (and of a Review or PlanningRound), in order.
 
-One event is at once what the store writes, what the guards fold and what a replay reads back, so that a Panel
-rebuilt from the graph sees exactly what the live one saw (architecture.md, decision 4). `seq` orders an owner's
+One event is at once what the store writes, what the guards fold and what a replay reads back, so that a GuardSet
+rebuilt from the graph sees exactly what the live one saw. `seq` orders an owner's
 facts and is unique across Turn, ToolCall, Checkpoint, GuardEvent and BudgetRequest. Instants are aware and UTC.
 
 Order within one turn: [Compacted] TurnRequested, ReplyReceived (which allots a seq to each of its calls), then per
@@ -55,7 +55,7 @@ class FileWrite:
 @dataclass(frozen=True, slots=True)
 class TurnRequested:
     """A model call is about to be made, with what it may cost at most (`reserved_usd` is None for an unknown price).
-    The rest is how things stand before it (R1.14): messages of the whole conversation beside those of its window, the
+    The rest is how things stand before it: messages of the whole conversation beside those of its window, the
     window's tokens, what they would be uncompacted, and their cap; calls executed and asked for against their limits,
     and identical batches in a row without a new result."""
 

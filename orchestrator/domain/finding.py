@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Severity = Literal["critical", "error", "warning", "info"]
-Source = Literal["scope", "diff_budget", "check", "baseline", "review", "oscillation"]
+FindingSource = Literal["scope", "diff_budget", "check", "baseline", "review", "oscillation"]
 
 BLOCKING: frozenset[Severity] = frozenset({"critical", "error"})
 
@@ -15,12 +15,12 @@ BLOCKING: frozenset[Severity] = frozenset({"critical", "error"})
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One defect. `locus` is where (a path, a command, a criterion); `fingerprint` identifies it across attempts and
-    is computed by us, never by a model (F8)."""
+    is computed by us, never by a model."""
 
     code: str
     severity: Severity
     message: str
-    source: Source
+    source: FindingSource
     locus: str = ""
     required_fix: str = ""
     fingerprint: str = ""
@@ -28,7 +28,7 @@ class Finding:
 
     @property
     def blocking(self) -> bool:
-        """Whether it keeps the task from being completed (R0.6)."""
+        """Whether it keeps the task from being completed."""
         return self.severity in BLOCKING
 
 

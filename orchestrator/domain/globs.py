@@ -1,4 +1,4 @@
-"""Path globs as scope uses them (R4.11). Pure text: paths are from the git top level, `/` between their parts.
+"""Path globs as scope uses them. Pure text: paths are from the git top level, `/` between their parts.
 
 - `*` and `?` stay within one part; `**` as a whole part spans any number of them: `**/x` matches `x`, `a/**/b` matches
   `a/b`. At the end it means everything below: `app/**` matches `app/x`, not `app` itself.
@@ -20,15 +20,15 @@ from functools import lru_cache
 NEW_ONLY = "+"
 _WILD = frozenset("*?[\\")
 
-Token = str | Callable[[str], bool] | None
+GlobToken = str | Callable[[str], bool] | None
 """What one character is compared with: a character, a class, or None for `*`."""
-Part = tuple[Token, ...] | None
+GlobPart = tuple[GlobToken, ...] | None
 """One part of a pattern; None is `**`."""
 
 
 def allows(path: str, allowed_paths: Iterable[str], *, existed: bool, ignored_paths: Iterable[str] = ()) -> bool:
     """Whether a task may change `path`. `existed` says whether it was there when the task began: `+` patterns match
-    only what was not. Ignored paths win: they are judged by nobody, whatever else matches (R4.11)."""
+    only what was not. Ignored paths win: they are judged by nobody, whatever else matches."""
     if matches_any(path, ignored_paths):
         return True
     return any(_allows_one(path, pattern, existed=existed) for pattern in allowed_paths)
@@ -64,14 +64,14 @@ def _parts(path: str) -> list[str]:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> tuple[tuple[Part, ...], bool]:
+def _compiled(pattern: str) -> tuple[tuple[GlobPart, ...], bool]:
     """The pattern's parts, and whether it names a folder with all that is below."""
     parts = tuple(None if part == "**" else tuple(_tokens(part)) for part in _parts(pattern))
     plain = all(part is not None and all(isinstance(token, str) for token in part) for part in parts)
     return parts, plain or pattern.endswith("/")
 
 
-def _match_parts(parts: Sequence[str], wanted: Sequence[Part], *, folder: bool) -> bool:
+def _match_parts(parts: Sequence[str], wanted: Sequence[GlobPart], *, folder: bool) -> bool:
     """Greedy with one way back: only the last `**` can need to take more, so no part is compared twice with one."""
     at = want = 0
     span = retry = -1
@@ -92,7 +92,7 @@ def _match_parts(parts: Sequence[str], wanted: Sequence[Part], *, folder: bool) 
     return want == len(wanted)
 
 
-def _match_part(part: str, tokens: tuple[Token, ...]) -> bool:
+def _match_part(part: str, tokens: tuple[GlobToken, ...]) -> bool:
     """The same within one part, for `*`."""
     at = want = 0
     star = retry = -1
@@ -109,18 +109,18 @@ def _match_part(part: str, tokens: tuple[Token, ...]) -> bool:
     return all(token is None for token in tokens[want:])
 
 
-def _match_char(char: str, token: Token) -> bool:
+def _match_char(char: str, token: GlobToken) -> bool:
     return token(char) if callable(token) else char == token
 
 
-def _tokens(part: str) -> Iterator[Token]:
+def _tokens(part: str) -> Iterator[GlobToken]:
     at = 0
     while at < len(part):
         token, at = _token(part, at)
         yield token
 
 
-def _token(part: str, at: int) -> tuple[Token, int]:
+def _token(part: str, at: int) -> tuple[GlobToken, int]:
     char = part[at]
     if char == "*":
         return None, at + 1
@@ -140,7 +140,7 @@ def _class_end(part: str, at: int) -> int:
     return part.find("]", first + 1)
 
 
-def _class(body: str) -> Token:
+def _class(body: str) -> GlobToken:
     negated = body[:1] in ("!", "^")
     chars = body[1:] if negated else body
     singles, ranges, at = set(), [], 0

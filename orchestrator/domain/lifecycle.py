@@ -1,4 +1,4 @@
-"""The only place that knows which status may follow which (graph-model.md, Status)."""
+"""The only place that knows which status may follow which."""
 
 from __future__ import annotations
 

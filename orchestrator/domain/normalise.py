@@ -1,4 +1,4 @@
-"""Normalising output (behaviours F1), so that two runs that differ only in noise have one hash.
+"""Normalising output, so that two runs that differ only in noise have one hash.
 
 Noise is what changes without anything having changed: colours, line ends, where the workspace or a temporary folder
 lies, times, durations, addresses, ids, ports, process ids, line numbers. A counter is no noise: "3 failed" and
@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import re
 
-VERSION = 1
-"""Of the rules below. Hashes and fingerprints of different versions are never compared (F10)."""
+NORMALISE_VERSION = 1
+"""Of the rules below. Hashes and fingerprints of different versions are never compared."""
 
 FINGERPRINT_CHARS = 240
 
-# In order: a later rule sees what the earlier ones left (F1). Three go further than F1's letter: bare clock times are
+# In order: a later rule sees what the earlier ones left. Three go further than F1's letter: bare clock times are
 # times, units may be spelt out, and `", line 12` of a traceback is a line number. A temporary path ends at a quote,
 # comma or closing bracket, so that compact JSON keeps the counters behind it.
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -41,7 +41,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 
 def normalise(text: str, workspace_root: str = "") -> str:
-    """`text` without its noise, white space collapsed (F1). `workspace_root` is an absolute path, shown as <WS>."""
+    """`text` without its noise, white space collapsed. `workspace_root` is an absolute path, shown as <WS>."""
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     root = workspace_root.rstrip("/")
@@ -58,5 +58,5 @@ def outcome_hash(text: str, workspace_root: str = "") -> str:
 
 
 def fingerprint_text(text: str, workspace_root: str = "") -> str:
-    """The normalised text, cut to 240 characters after normalising (F1): the message part of a fingerprint."""
+    """The normalised text, cut to 240 characters after normalising: the message part of a fingerprint."""
     return normalise(text, workspace_root)[:FINGERPRINT_CHARS]

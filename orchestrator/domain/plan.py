@@ -1,185 +1,86 @@
-"""The plan file: what a person or the PM writes, field by field (cli.md, Plan file).
-
-`PlanFile.model_json_schema()` is what `plan --schema` prints and what the PM's submit_plan takes. Reading one with all
-its defects named at once is `plan_defects.examine`; judging its tasks is `preflight.judge`.
-"""
+"""Plans: what a goal became, against one repository at one base commit. Money is US dollars, durations milliseconds."""
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Any
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, StrictInt, model_validator
+from orchestrator.domain.lifecycle import PlanStatus, TaskStatus
+from orchestrator.domain.task import Task
 
-from orchestrator.domain.globs import NEW_ONLY
-from orchestrator.domain.task import Kind
-
-MAX_TASKS = 5_000
-MAX_ENTRIES = 500
-_KEY = re.compile(r"[a-z0-9][a-z0-9.-]*")
-_DRIVE = re.compile(r"[A-Za-z]:")
+Band = Literal["simple", "moderate", "too_complex"]
 
 
-def _text(value: str) -> str:
-    if not value.strip():
-        raise ValueError("is empty")
-    if "\0" in value:
-        raise ValueError("holds a NUL character, which no file or command can")
-    if any("\ud800" <= char <= "\udfff" for char in value):
-        raise ValueError("holds half a character (a lone surrogate)")
-    return value
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """The repository that plans are made for; `id` is derived from its root path."""
+
+    id: str
+    path: str
+    remote: str
+    default_branch: str
 
 
-def _key(value: str) -> str:
-    if not _KEY.fullmatch(value):
-        raise ValueError(f"{value[:80]!r} is no key: lower case letters, digits, '.' and '-', a letter or digit first")
-    return value
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """Pre-flight's arithmetic about one task. The six counts are the factors of the score."""
+
+    score: int
+    band: Band
+    estimated_tool_calls: int
+    files_written: int
+    files_read: int
+    acceptance_criteria: int
+    edge_cases: int
+    dependencies: int
+    verification_commands: int
+    threshold: int
+    recommendation: str = ""
+    rejected_because: tuple[str, ...] = ()
+    overridden: bool = False
+    justification: str = ""
 
 
-def repository_path(value: str) -> str:
-    """The path from the git top level in its one spelling (`./a//b` is `a/b`). Raises ValueError for what lies outside
-    the repository or in its `.git`."""
-    _text(value)
-    shown = repr(value[:200])
-    if value.startswith(("/", "\\")) or _DRIVE.match(value):
-        raise ValueError(f"{shown} is absolute: paths are from the git top level")
-    if value.startswith("~"):
-        raise ValueError(f"{shown} is in a home folder: paths are from the git top level")
-    parts = [part for part in value.split("/") if part not in ("", ".")]
-    if ".." in parts:
-        raise ValueError(f"{shown} leads out of the repository by '..'")
-    if any(part.rstrip(". ").lower() == ".git" for part in parts):
-        raise ValueError(f"{shown} is in .git, which is not for tasks to touch")
-    return "/".join(parts) + ("/" if parts and value.endswith("/") else "") or "."
+@dataclass(frozen=True, slots=True)
+class PlannedTask:
+    """A task with pre-flight's judgement; `status` is pending or rejected when the plan is stored."""
+
+    task: Task
+    assessment: Assessment
+    status: TaskStatus = "pending"
 
 
-def _written(value: str) -> str:
-    path = repository_path(value)
-    if "\\" in path:
-        raise ValueError(f"{value[:200]!r} holds a backslash: folders are parted by '/'")
-    if path.endswith("/") or path == "." or "*" in path or "?" in path:
-        raise ValueError(f"{value[:200]!r} is no single file: name every file, since their number is what is judged")
-    return path
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A DAG of tasks for one goal, against one repository at one base commit."""
+
+    id: str
+    repository: Repository
+    goal: str
+    status: PlanStatus
+    base_commit: str
+    created_at: datetime
+    tasks: tuple[PlannedTask, ...] = ()
+    verification: tuple[str, ...] = ()
+    full_verification: tuple[str, ...] = ()
+    model: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    format_version: int = 1
 
 
-def _allowed(value: str) -> str:
-    if not value.startswith(NEW_ONLY):
-        path = repository_path(value)
-        # "./+name" is how a name that starts with a plus is told from a new-files pattern
-        return f"./{path}" if path.startswith(NEW_ONLY) else path
-    return NEW_ONLY + repository_path(value[len(NEW_ONLY) :])
+@dataclass(frozen=True, slots=True)
+class PlanningRound:
+    """One round of the PM; its turns and calls hang on it by Owner("PlanningRound", id)."""
 
-
-def _once(values: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(values))
-
-
-Name = Annotated[str, Field(max_length=300), AfterValidator(_text)]
-Sentence = Annotated[str, Field(max_length=4_000), AfterValidator(_text)]
-Prose = Annotated[str, Field(max_length=100_000), AfterValidator(_text)]
-Key = Annotated[str, Field(max_length=80), AfterValidator(_key)]
-Sentences = Annotated[tuple[Sentence, ...], Field(max_length=MAX_ENTRIES)]
-Commands = Annotated[tuple[Annotated[str, Field(max_length=10_000), AfterValidator(_text)], ...], Field(max_length=50)]
-Keys = Annotated[
-    tuple[Annotated[str, Field(max_length=300)], ...], Field(max_length=MAX_ENTRIES), AfterValidator(_once)
-]
-
-ReadPaths = Annotated[
-    tuple[Annotated[str, Field(max_length=1_000), AfterValidator(repository_path)], ...],
-    Field(max_length=MAX_ENTRIES),
-    AfterValidator(_once),
-]
-WrittenPaths = Annotated[
-    tuple[Annotated[str, Field(max_length=1_000), AfterValidator(_written)], ...],
-    Field(max_length=MAX_ENTRIES),
-    AfterValidator(_once),
-]
-AllowedPaths = Annotated[
-    tuple[Annotated[str, Field(max_length=1_000), AfterValidator(_allowed)], ...],
-    Field(max_length=MAX_ENTRIES),
-    AfterValidator(_once),
-]
-
-
-class _PlanPart(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _null_is_absent(cls, given: Any) -> Any:
-        """`edge_cases:` with nothing behind it is the default, as in strict tool schemas, where null is absence."""
-        if not isinstance(given, dict):
-            return given
-        optional = {name for name, info in cls.model_fields.items() if not info.is_required()}
-        return {name: value for name, value in given.items() if value is not None or name not in optional}
-
-
-class VerificationCriteria(_PlanPart):
-    """What QC judges by reading, one Criterion each, by group."""
-
-    security: Sentences = ()
-    """What must hold for security."""
-    functionality: Sentences = ()
-    """What must work."""
-    code_quality: Sentences = ()
-    """How the code must be."""
-    other: Sentences = ()
-    """Whatever fits none of the groups."""
-
-
-class TaskFile(_PlanPart):
-    """One task: the smallest unit that a worker executes and QC reviews."""
-
-    key: Key
-    """Unique in the plan: lower case letters, digits, '.' and '-', such as `health-route`."""
-    title: Name | None = None
-    """What the task achieves, in one line; the key where absent."""
-    kind: Kind | None = None
-    """simple or moderate; complex and research need `override`. Derived from the complexity where absent."""
-    role: Sentence = "Software engineer"
-    """Who the worker is."""
-    qc_role: Sentence = "Code reviewer"
-    """Who reviews the work."""
-    prompt: Prose
-    """What is to be done, with all that the worker has to know: it sees nothing of the conversation before."""
-    depends_on: Keys = ()
-    """Keys of the tasks that must be completed before."""
-    files_read: ReadPaths = ()
-    """Files that the worker needs to read, from the git top level."""
-    files_written: WrittenPaths = ()
-    """Files that the worker creates or changes, each by name, from the git top level."""
-    allowed_paths: AllowedPaths | None = None
-    """Globs of what may change; `+dir/*` allows new files only. Default: files_written and new files beside them."""
-    acceptance_criteria: Sentences = ()
-    """What must be true afterwards, one fact each."""
-    edge_cases: Sentences = ()
-    """Cases that the work must cover."""
-    verification: Commands = Field(default=(), validation_alias=AliasChoices("verification", "verification_commands"))
-    """Shell commands that prove the task done by exit code 0. Nothing that needs a person."""
-    verification_criteria: VerificationCriteria = VerificationCriteria()
-    """What QC judges by reading; not part of the complexity score."""
-    tool_call_budget: StrictInt | None = Field(default=None, ge=1, le=10_000)
-    """Tool calls of one attempt; default from the band."""
-    max_attempts: StrictInt = Field(default=6, ge=1, le=100)
-    """Attempts before the task fails; convergence usually ends earlier."""
-    max_changed_files: StrictInt = Field(default=10, ge=1, le=100_000)
-    """Files that the task may change at most."""
-    max_changed_lines: StrictInt = Field(default=400, ge=1, le=10_000_000)
-    """Lines that the task may add and remove at most."""
-    model: Name | None = None
-    """The worker's model, where it is not the one of the settings."""
-    override: Sentence | None = None
-    """Why pre-flight's refusal does not hold for this task; recorded."""
-
-
-class PlanFile(_PlanPart):
-    """A goal as a DAG of tasks for workers, each small enough to be finished and checked by commands."""
-
-    goal: Prose
-    """What the user asked for, in their words."""
-    verification: Commands = Field(default=(), validation_alias=AliasChoices("verification", "verification_commands"))
-    """Shell commands that hold for the whole repository: taken as baseline, and checked after every task."""
-    full_verification: Commands = ()
-    """Commands that are checked only before a merge: suites too slow for every attempt."""
-    tasks: Annotated[tuple[TaskFile, ...], Field(min_length=1, max_length=MAX_TASKS)]
-    """The tasks; the order of the file is the order among those that could start together."""
+    id: str
+    plan_id: str
+    number: int
+    purpose: Literal["plan", "split", "budget", "scope"] = "plan"
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = None
+    duration_ms: float = 0.0
+    defects: tuple[str, ...] = ()

@@ -7,32 +7,21 @@ What the engine needs of agents (Session and the three roles), of the workspace,
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-from orchestrator.domain.events import ErrorKind, Event, RequestedCall
-from orchestrator.domain.finding import Finding
+from orchestrator.domain.assignment import Assignment, GrantRequest, PlanningAssignment, ReviewAssignment
+from orchestrator.domain.attempt import AttemptResult, AttemptSummary, Check, Owner
+from orchestrator.domain.events import Event
 from orchestrator.domain.lifecycle import RunStatus
-from orchestrator.domain.records import (
-    AttemptSummary,
-    AttemptUse,
-    Check,
-    Claim,
-    ClaimRequest,
-    Conclusion,
-    Orphan,
-    Owner,
-    Plan,
-    PlanningRound,
-    Repository,
-    Review,
-    Run,
-    Spend,
-    Table,
-    TaskState,
-)
-from orchestrator.domain.task import Task
+from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
+from orchestrator.domain.plan import Plan, PlanningRound, Repository
+from orchestrator.domain.query import QueryResult
+from orchestrator.domain.review import Review
+from orchestrator.domain.run import Claim, ClaimRequest, Orphan, Run
+from orchestrator.domain.task import TaskState
+from orchestrator.domain.usage import AttemptUsage, Usage
+from orchestrator.domain.workspace import CommandResult, FileChange, MergeCommit
 
 
 class Clock(Protocol):
@@ -60,38 +49,6 @@ class Ids(Protocol):
 
 
 # --- workspace ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class CommandResult:
-    """A sandboxed command's end. `output` is stdout and stderr as they came, decoded, whole up to the output limit.
-    `ended` says how: its own exit, or which bound ended it. `exit_code` is None unless it exited."""
-
-    command: str
-    ended: Literal["exited", "timeout", "idle", "memory", "output", "signal", "not_started"]
-    exit_code: int | None
-    output: str
-    duration_ms: float
-    started_at: datetime
-    detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class FileChange:
-    """One path that differs between two trees (renames are a deletion and an addition). `blob` is its new id ("" when
-    deleted), `before` the old one ("" when added). `kind` is from the tree entry: file, executable, symlink or gitlink.
-    """
-
-    path: str
-    status: Literal["added", "modified", "deleted"]
-    added: int
-    removed: int
-    blob: str
-    kind: Literal["file", "executable", "symlink", "gitlink"]
-    substantive: bool
-    binary: bool = False
-    link_target: str = ""
-    before: str = ""
 
 
 class Workspace(Protocol):
@@ -153,15 +110,6 @@ class Workspace(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """The outcome of merging a task's tree into the run's head: a commit, or the paths in conflict."""
-
-    commit: str | None
-    conflicts: tuple[str, ...] = ()
-    detail: str = ""
-
-
 class Workspaces(Protocol):
     """The Shadow of one repository."""
 
@@ -178,7 +126,7 @@ class Workspaces(Protocol):
         """A worktree with the content of `start` (commit or tree) whose HEAD is the commit `head`."""
         ...
 
-    def merge(self, *, head: str, base: str, tree: str, message: str, trailers: Mapping[str, str]) -> Merge:
+    def merge(self, *, head: str, base: str, tree: str, message: str, trailers: Mapping[str, str]) -> MergeCommit:
         """Build (and anchor) one commit on `head` with what changed from the commit `base` to `tree`; moves no ref."""
         ...
 
@@ -203,90 +151,6 @@ class Workspaces(Protocol):
 # --- agents ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A composed model request: what it holds and may cost at most. `body` is the adapter's own; `history_messages` are
-    those of the whole conversation, of which the window shows some; `uncompacted_tokens` is what the window would take
-    without compaction, `token_cap` what it may take."""
-
-    model: str
-    window_messages: int
-    window_tokens: int
-    reserved_tokens: int
-    reserved_usd: float | None
-    compacted: bool
-    tools_withheld: bool
-    body: Mapping[str, Any]
-    history_messages: int = 0
-    uncompacted_tokens: int = 0
-    token_cap: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A tool call as parsed and validated by the toolbox; `seq` is allotted by the engine. `arguments` is empty when
-    there is a defect."""
-
-    call_id: str
-    tool: str
-    arguments_json: str
-    arguments: Mapping[str, Any]
-    signature: str
-    mutating: bool
-    pure: bool
-    control: bool
-    writes_to: tuple[str, ...] = ()
-    defect: str | None = None
-
-    def requested(self, seq: int, base_files: frozenset[str] = frozenset()) -> RequestedCall:
-        """The call as a recorded fact; `base_files` are the paths of the attempt's base commit."""
-        return RequestedCall(
-            seq=seq,
-            call_id=self.call_id,
-            tool=self.tool,
-            arguments_json=self.arguments_json,
-            signature=self.signature,
-            mutating=self.mutating,
-            pure=self.pure,
-            control=self.control,
-            writes_to=self.writes_to,
-            defect=self.defect,
-            overwrites=tuple(path for path in self.writes_to if path in base_files),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The model's answer to one request."""
-
-    text: str
-    calls: tuple[Call, ...]
-    prompt_tokens: int
-    cached_tokens: int
-    completion_tokens: int
-    estimated: bool
-    cost_usd: float | None
-    latency_ms: float
-    wait_ms: float
-    retries: int
-    finish_reason: str
-    model: str
-
-
-@dataclass(frozen=True, slots=True)
-class ToolOutcome:
-    """What a tool did. `text` is the whole result; the transcript cuts it for the model and says how to read on.
-    `touched` names the paths that it may have changed (None: anything, look everywhere)."""
-
-    ok: bool
-    text: str
-    outcome_hash: str
-    duration_ms: float
-    error_kind: ErrorKind = "none"
-    error_hash: str = ""
-    touched: tuple[str, ...] | None = ()
-
-
 class Session(Protocol):
     """One role's conversation with one model. The engine drives it and is the only one to act on what it returns:
     compose, record, send, record, and per call record, execute, record, answer."""
@@ -301,100 +165,28 @@ class Session(Protocol):
         """The tools whose effect is the engine's (finish_task, submit_review, …); execute() is not asked for them."""
         ...
 
-    def compose(self, notices: Sequence[str], *, withhold_tools: bool = False, shrink: int = 0) -> Request:
+    def compose(self, notices: Sequence[str], *, withhold_tools: bool = False, shrink: int = 0) -> ModelRequest:
         """The next request: the window over the transcript with the notices last. `shrink` 1 to 4 cuts the original
         to 80, 60, 40, 20 % after a ContextLengthError. Sends nothing, changes nothing."""
         ...
 
-    def send(self, request: Request) -> Reply:
+    def send(self, request: ModelRequest) -> ModelReply:
         """Send it; the reply joins the transcript. Raises ModelError kinds, ContextLengthError among them, after the
         retries that the error allows."""
         ...
 
-    def execute(self, call: Call, *, within_s: float | None = None) -> ToolOutcome:
+    def execute(self, call: ToolCall, *, within_s: float | None = None) -> ToolResult:
         """Run a valid call's tool; a command is ended after `within_s` seconds, when the work's deadline is reached.
         Never raises for what the model did."""
         ...
 
-    def answer(self, call: Call, text: str) -> None:
+    def answer(self, call: ToolCall, text: str) -> None:
         """Give the call its result in the transcript. Every call of a reply gets exactly one."""
         ...
 
     def remind(self, text: str) -> None:
         """Add a user message: after a reply without a tool call, or a repair turn."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class DependencyResult:
-    """What a completed dependency left: its summary, files and diff."""
-
-    key: str
-    title: str
-    summary: str
-    files: tuple[str, ...]
-    diff: str
-
-
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """What a worker is told at the start of an attempt."""
-
-    goal: str
-    task: Task
-    number: int
-    budget: int
-    allowed_paths: tuple[str, ...]
-    verification: tuple[str, ...]
-    dependencies: tuple[DependencyResult, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    failed_checks: tuple[Check, ...] = ()
-    previous: AttemptSummary | None = None
-    progress_every: int = 25
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewAssignment:
-    """What QC is told: the task, the whole diff and the executed checks, beside the worker's own summary. `number` is
-    the attempt's."""
-
-    goal: str
-    task: Task
-    worker_output: str
-    diff: str
-    checks: tuple[Check, ...]
-    dependencies: tuple[DependencyResult, ...]
-    strictness: str
-    budget: int
-    number: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class PlanningAssignment:
-    """What the PM is told: the goal, what the repository holds, and in later rounds the plan with its defects."""
-
-    goal: str
-    repository_files: tuple[str, ...]
-    round: int
-    previous_plan: Mapping[str, Any] = field(default_factory=dict)
-    defects: tuple[str, ...] = ()
-    budget: int = 40
-
-
-@dataclass(frozen=True, slots=True)
-class GrantRequest:
-    """request_budget or request_scope, as the PM is asked to decide it in one bounded call."""
-
-    kind: Literal["calls", "scope"]
-    task: Task
-    justification: str
-    additional: int
-    paths: tuple[str, ...]
-    calls_used: int
-    budget: int
-    files_changed: tuple[str, ...]
-    recent_calls: tuple[str, ...]
-    most: int
 
 
 class Worker(Protocol):
@@ -406,11 +198,11 @@ class Worker(Protocol):
         ...
 
 
-class Reviewer(Protocol):
+class Verifier(Protocol):
     """The QC role."""
 
     def begin(self, assignment: ReviewAssignment, workspace: Workspace) -> Session:
-        """Open a review's conversation, the workspace read-only. Control tool: submit_review (cli.md, Tools)."""
+        """Open a review's conversation, the workspace read-only. Control tool: submit_review."""
         ...
 
 
@@ -474,7 +266,7 @@ class GraphWriter(Protocol):
         run_id: str,
         worker: str,
         known: Collection[str],
-        bears: Callable[[Sequence[AttemptUse]], bool],
+        fits: Callable[[Sequence[AttemptUsage]], bool],
     ) -> bool:
         """Lock the run, look at what attempts of other workers than `worker` have used in it, those left out that are
         closed and `known`, and record the events if that `bears` them: one transaction, so that no other process
@@ -499,7 +291,7 @@ class GraphWriter(Protocol):
         """Create the Review node (passed, score null) so that its turns can hang on it."""
         ...
 
-    def conclude(self, claim: Claim, conclusion: Conclusion) -> bool:
+    def conclude(self, claim: Claim, conclusion: AttemptResult) -> bool:
         """End the attempt in one transaction; blocks or releases dependents. False, with nothing written, when the
         run's head is no longer `head_before` (merge again and repeat). Raises StaleFenceError."""
         ...
@@ -566,13 +358,13 @@ class GraphReader(Protocol):
         tell."""
         ...
 
-    def spend(self, *, run_id: str | None = None, task_id: str | None = None) -> Spend:
+    def spend(self, *, run_id: str | None = None, task_id: str | None = None) -> Usage:
         """What a run, or a task within a run, has cost; reviews included, unsettled turns at what they reserved."""
         ...
 
     def query(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, write: bool = False, limit: int | None = None
-    ) -> Table:
+    ) -> QueryResult:
         """Run Cypher, read-only by right of the connection unless `write`."""
         ...
 

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Kind = Literal["simple", "moderate", "complex", "research"]
+from orchestrator.domain.lifecycle import TaskStatus
+from orchestrator.domain.plan import Assessment
+
+TaskKind = Literal["simple", "moderate", "complex", "research"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,7 @@ class Task:
     key: str
     title: str
     prompt: str
-    kind: Kind
+    kind: TaskKind
     role: str
     qc_role: str
     tool_call_budget: int
@@ -34,3 +37,19 @@ class Task:
     max_changed_files: int = 10
     max_changed_lines: int = 400
     model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskState:
+    """A task with what has become of it so far. `attempts` counts all of this run's but interrupted ones."""
+
+    task: Task
+    status: TaskStatus
+    attempt_number: int
+    stop_reason: str | None
+    assessment: Assessment | None
+    qc_score: int | None = None
+    tool_call_count: int | None = None
+    duration_ms: float | None = None
+    blocked_by: str | None = None
+    lease_owner: str | None = None

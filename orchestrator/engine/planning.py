@@ -9,24 +9,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from orchestrator.domain.assignment import PlanningAssignment
+from orchestrator.domain.attempt import Owner
 from orchestrator.domain.errors import PlanError
-from orchestrator.domain.plan import PlanFile
-from orchestrator.domain.plan_defects import Defect, Examined, Source, examine
-from orchestrator.domain.ports import PlanningAssignment, Workspace
-from orchestrator.domain.preflight import Preflight, judge
+from orchestrator.domain.plan import Plan, PlanningRound, Repository
+from orchestrator.domain.ports import Workspace
 from orchestrator.domain.progress import RoundEnded, RoundStarted
-from orchestrator.domain.records import Owner, Plan, PlanningRound, Repository
-from orchestrator.engine.conversation import Ending, Subject
-from orchestrator.engine.dialogue import converse
-from orchestrator.engine.parts import Parts
-from orchestrator.engine.purse import unbounded
-from orchestrator.engine.totals import Totals
+from orchestrator.engine.loop.conversation import ConversationResult, Subject
+from orchestrator.engine.loop.dialogue import converse
+from orchestrator.engine.loop.metering import unbounded
+from orchestrator.engine.loop.totals import Totals
+from orchestrator.engine.services import Services
+from orchestrator.planning.plan_file import PlanFile
+from orchestrator.planning.preflight import Preflight, judge_plan
+from orchestrator.planning.source import PlanSource
+from orchestrator.planning.validate import Defect, Examined, examine
 
 MOST_ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class PlanOutcome:
+class PlanningResult:
     """A judged plan; `defects` are what pre-flight refuses (none: ready), `file` the plan as it can be written out."""
 
     plan: Plan
@@ -37,38 +40,40 @@ class PlanOutcome:
 
 
 def plan_from_file(
-    parts: Parts, repository: Repository, base_commit: str, examined: Examined, *, store: bool
-) -> PlanOutcome:
+    services: Services, repository: Repository, base_commit: str, examined: Examined, *, store: bool
+) -> PlanningResult:
     """Judge and store a plan written by hand (or by another PM). Needs no model. Raises PlanFileError."""
     file = examined.ready()
-    plan_id = parts.ids.new("p")
-    judged = _judge(parts, file, repository.id, plan_id, parts.workspaces.files_of(base_commit))
-    plan = _plan(parts, repository, base_commit, plan_id, file, judged, Totals(), "")
+    plan_id = services.ids.new("p")
+    judged = _judge(services, file, repository.id, plan_id, services.workspaces.files_of(base_commit))
+    plan = _plan(services, repository, base_commit, plan_id, file, judged, Totals(), "")
     if store:
-        parts.writer.register_repository(repository)
-        parts.writer.store_plan(plan)
-    return PlanOutcome(plan, file, _with_lines(_defects(judged), examined.refusals), judged.warnings, store)
+        services.writer.register_repository(repository)
+        services.writer.store_plan(plan)
+    return PlanningResult(plan, file, _with_lines(_defects(judged), examined.refusals), judged.warnings, store)
 
 
-def plan_goal(parts: Parts, repository: Repository, base_commit: str, goal: str, *, store: bool) -> PlanOutcome:
+def plan_goal(
+    services: Services, repository: Repository, base_commit: str, goal: str, *, store: bool
+) -> PlanningResult:
     """Ask the PM, at most MOST_ROUNDS times. Raises PlanError when no round gave a plan that can be read, and the
     ModelError that ended it."""
-    draft = Plan(parts.ids.new("p"), repository, goal, "draft", base_commit, parts.clock.now())
+    draft = Plan(services.ids.new("p"), repository, goal, "draft", base_commit, services.clock.now())
     if store:
-        parts.writer.register_repository(repository)
-        parts.writer.store_plan(draft)
-    parts.workspaces.sweep()
-    workspace = parts.workspaces.open(f"{draft.id}:planning", base_commit, head=base_commit)
+        services.writer.register_repository(repository)
+        services.writer.store_plan(draft)
+    services.workspaces.sweep()
+    workspace = services.workspaces.open(f"{draft.id}:planning", base_commit, head=base_commit)
     try:
-        return _rounds(parts, draft, workspace, store=store)
+        return _rounds(services, draft, workspace, store=store)
     finally:
         workspace.close()
 
 
-def _rounds(parts: Parts, draft: Plan, workspace: Workspace, *, store: bool) -> PlanOutcome:
+def _rounds(services: Services, draft: Plan, workspace: Workspace, *, store: bool) -> PlanningResult:
     previous: Mapping[str, Any] = {}
     defects: tuple[str, ...] = ()
-    outcome: PlanOutcome | None = None
+    outcome: PlanningResult | None = None
     used = Totals()
     for number in range(1, MOST_ROUNDS + 1):
         assignment = PlanningAssignment(
@@ -77,29 +82,29 @@ def _rounds(parts: Parts, draft: Plan, workspace: Workspace, *, store: bool) -> 
             round=number,
             previous_plan=previous,
             defects=defects,
-            budget=parts.settings.budgets.planner,
+            budget=services.settings.budgets.planner,
         )
-        ending, totals, model = _round(parts, draft, workspace, assignment, store=store)
+        ending, totals, model = _round(services, draft, workspace, assignment, store=store)
         used = used.plus(totals)
         previous = ending.arguments
         file, defects = _read(ending, draft.goal)
-        judged = _judge(parts, file, draft.repository.id, draft.id, assignment.repository_files) if file else None
+        judged = _judge(services, file, draft.repository.id, draft.id, assignment.repository_files) if file else None
         defects = defects or (_defects(judged) if judged else ())
-        _round_ended(parts, draft, number, totals, len(file.tasks) if file else 0, defects, store=store)
+        _round_ended(services, draft, number, totals, len(file.tasks) if file else 0, defects, store=store)
         if file and judged:
-            plan = _plan(parts, draft.repository, draft.base_commit, draft.id, file, judged, used, model)
-            outcome = PlanOutcome(replace(plan, created_at=draft.created_at), file, defects, judged.warnings, store)
+            plan = _plan(services, draft.repository, draft.base_commit, draft.id, file, judged, used, model)
+            outcome = PlanningResult(replace(plan, created_at=draft.created_at), file, defects, judged.warnings, store)
             if judged.accepted:
                 break
-    return _settled(parts, draft, outcome, defects, store=store)
+    return _settled(services, draft, outcome, defects, store=store)
 
 
 def _settled(
-    parts: Parts, draft: Plan, outcome: PlanOutcome | None, defects: tuple[str, ...], *, store: bool
-) -> PlanOutcome:
+    services: Services, draft: Plan, outcome: PlanningResult | None, defects: tuple[str, ...], *, store: bool
+) -> PlanningResult:
     if outcome is None:
         if store:
-            parts.writer.store_plan(replace(draft, status="rejected"))
+            services.writer.store_plan(replace(draft, status="rejected"))
         listed = "".join(f"\n  {defect}" for defect in defects)
         see = f"see its rounds with `orchestrate show {draft.id}`, " if store else ""
         raise PlanError(
@@ -107,25 +112,25 @@ def _settled(
             f"The last round's defects:{listed}"
         )
     if store:
-        parts.writer.store_plan(outcome.plan)
+        services.writer.store_plan(outcome.plan)
     return outcome
 
 
 def _round(
-    parts: Parts, draft: Plan, workspace: Workspace, assignment: PlanningAssignment, *, store: bool
-) -> tuple[Ending, Totals, str]:
-    session = parts.planner.begin(assignment, workspace)
+    services: Services, draft: Plan, workspace: Workspace, assignment: PlanningAssignment, *, store: bool
+) -> tuple[ConversationResult, Totals, str]:
+    session = services.planner.begin(assignment, workspace)
     round_id = f"{draft.id}:round{assignment.round}"
     if store:
-        parts.writer.store_round(PlanningRound(round_id, draft.id, assignment.round))
-    parts.listener(RoundStarted(parts.clock.now(), assignment.round, "plan", session.model))
+        services.writer.store_round(PlanningRound(round_id, draft.id, assignment.round))
+    services.listener(RoundStarted(services.clock.now(), assignment.round, "plan", session.model))
     ending, totals, duration_ms = converse(
-        parts,
+        services,
         role="planner",
         session=session,
         owner=Owner("PlanningRound", round_id),
         workspace=workspace,
-        purse=unbounded(),
+        meter=unbounded(),
         subject=Subject("plan", assignment.round),
         budget=assignment.budget,
         recorded=store,
@@ -137,26 +142,26 @@ def _round(
     return ending, replace(totals, duration_ms=duration_ms), session.model
 
 
-def _read(ending: Ending, goal: str) -> tuple[PlanFile | None, tuple[str, ...]]:
+def _read(ending: ConversationResult, goal: str) -> tuple[PlanFile | None, tuple[str, ...]]:
     """The submitted plan, or what is wrong with it (never both)."""
     if ending.reason != "submitted":
         return None, (f"no plan was submitted: {ending.reason}. {ending.detail}",)
-    examined = examine(Source({**ending.arguments, "goal": goal}))  # the goal is the user's, in their words
+    examined = examine(PlanSource({**ending.arguments, "goal": goal}))  # the goal is the user's, in their words
     if examined.plan is None:
         return None, tuple(str(defect) for defect in (*examined.defects, *examined.refusals))
     return examined.plan, ()
 
 
-def _judge(parts: Parts, file: PlanFile, repository_id: str, plan_id: str, files: tuple[str, ...]) -> Preflight:
-    settings = parts.settings
-    return judge(
+def _judge(services: Services, file: PlanFile, repository_id: str, plan_id: str, files: tuple[str, ...]) -> Preflight:
+    settings = services.settings
+    return judge_plan(
         file,
         plan_id=plan_id,
-        ids=parts.ids,
+        ids=services.ids,
         thresholds=settings.complexity,
         budgets=settings.budgets,
         repository_files=files,
-        history=parts.reader.accepted_calls(repository_id),
+        history=services.reader.accepted_calls(repository_id),
     )
 
 
@@ -183,7 +188,7 @@ def _defects(judged: Preflight) -> tuple[str, ...]:
 
 
 def _round_ended(
-    parts: Parts,
+    services: Services,
     draft: Plan,
     number: int,
     totals: Totals,
@@ -193,7 +198,7 @@ def _round_ended(
     store: bool,
 ) -> None:
     if store:
-        parts.writer.store_round(
+        services.writer.store_round(
             PlanningRound(
                 id=f"{draft.id}:round{number}",
                 plan_id=draft.id,
@@ -206,11 +211,11 @@ def _round_ended(
                 defects=defects,
             )
         )
-    parts.listener(RoundEnded(parts.clock.now(), number, "plan", tasks, defects, totals.tokens, totals.cost_usd))
+    services.listener(RoundEnded(services.clock.now(), number, "plan", tasks, defects, totals.tokens, totals.cost_usd))
 
 
 def _plan(
-    parts: Parts,
+    services: Services,
     repository: Repository,
     base_commit: str,
     plan_id: str,
@@ -225,7 +230,7 @@ def _plan(
         goal=file.goal,
         status="ready" if judged.accepted else "rejected",
         base_commit=base_commit,
-        created_at=parts.clock.now(),
+        created_at=services.clock.now(),
         tasks=judged.tasks,
         verification=file.verification,
         full_verification=file.full_verification,

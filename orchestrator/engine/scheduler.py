@@ -13,18 +13,20 @@ from pathlib import Path
 
 from orchestrator.domain.errors import GraphError, OrchestrateError, RunBoundError
 from orchestrator.domain.lifecycle import TASK_ENDED, RunStatus, TransitionError
+from orchestrator.domain.plan import Plan
 from orchestrator.domain.progress import RunEnded, TaskEnded, Waiting
-from orchestrator.domain.records import Claim, ClaimRequest, Plan, Run, TaskState
-from orchestrator.engine.attempt import Attempt, Outcome
-from orchestrator.engine.leases import Life, dead_owners
-from orchestrator.engine.parts import Parts
-from orchestrator.engine.purse import RunPurse
+from orchestrator.domain.run import Claim, ClaimRequest, Run
+from orchestrator.domain.task import TaskState
+from orchestrator.engine.attempt.run_attempt import Attempt, Outcome
+from orchestrator.engine.lease_heartbeat import LeaseHeartbeat, dead_owners
+from orchestrator.engine.loop.metering import RunMeter
+from orchestrator.engine.services import Services
 
 _POLL_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class RunOutcome:
+class RunResult:
     """How a run ended for this process; `error` is what halted it (None: it went to its end)."""
 
     run: Run
@@ -38,12 +40,12 @@ class Scheduler:
     """One process's share in one run."""
 
     def __init__(
-        self, parts: Parts, plan: Plan, run: Run, purse: RunPurse, *, home: Path, keys: tuple[str, ...] | None
+        self, services: Services, plan: Plan, run: Run, meter: RunMeter, *, home: Path, keys: tuple[str, ...] | None
     ) -> None:
-        self._parts = parts
+        self._services = services
         self._plan = plan
         self._run = run
-        self._purse = purse
+        self._meter = meter
         self._keys = keys
         self._owners = home / "owners"
         self._halt: OrchestrateError | None = None
@@ -55,15 +57,17 @@ class Scheduler:
     def interrupt(self) -> None:
         """The user asks to stop: calls under way finish, attempts are released, the run can be resumed."""
         self._interrupted.set()
-        self._parts.cancelled.because("Interrupted by the user.")
+        self._services.cancelled.cancel("Interrupted by the user.")
 
-    def execute(self, parallelism: int) -> RunOutcome:
+    def execute(self, parallelism: int) -> RunResult:
         """Work until nothing is left, the run is halted, or interrupt() is called. Raises what is a defect of ours."""
-        owner = self._parts.ids.new("w")
-        with Life(owner, self._owners, self._parts.writer, self._parts.clock, self._parts.settings.run.lease_s) as life:
-            self._parts.workspaces.sweep()
+        owner = self._services.ids.new("w")
+        with LeaseHeartbeat(
+            owner, self._owners, self._services.writer, self._services.clock, self._services.settings.run.lease_s
+        ) as life:
+            self._services.workspaces.sweep()
             self._close_orphans()
-            self._parts.workspaces.deliver(self._run.branch, self._parts.reader.run(self._run.id).head_commit)
+            self._services.workspaces.deliver(self._run.branch, self._services.reader.run(self._run.id).head_commit)
             threads = [
                 threading.Thread(target=self._guarded, args=(life,), name=f"task-{n}", daemon=True)
                 for n in range(parallelism)
@@ -81,7 +85,7 @@ class Scheduler:
 
     # -- one thread ------------------------------------------------------------------------------------------------
 
-    def _guarded(self, life: Life) -> None:
+    def _guarded(self, life: LeaseHeartbeat) -> None:
         try:
             self._work(life)
         except OrchestrateError as error:
@@ -90,8 +94,8 @@ class Scheduler:
             self._defect = self._defect or defect
             self._stop_all(None)
 
-    def _work(self, life: Life) -> None:
-        while self._halt is None and not self._parts.cancelled.is_set():
+    def _work(self, life: LeaseHeartbeat) -> None:
+        while self._halt is None and not self._services.cancelled.is_set():
             claim = self._claim(life)
             if claim is None:
                 if not self._still_open() or self._nothing_left():
@@ -99,21 +103,21 @@ class Scheduler:
                 self._wait()
                 continue
             try:
-                with self._purse.of_attempt(claim) as purse:
-                    outcome = Attempt(self._parts, self._plan, claim, purse).execute()
+                with self._meter.of_attempt(claim) as meter:
+                    outcome = Attempt(self._services, self._plan, claim, meter).execute()
             finally:
                 self._released()
             self._report(claim, outcome)
             if outcome.halt is not None:
                 self._halted(outcome.halt)
 
-    def _claim(self, life: Life) -> Claim | None:
+    def _claim(self, life: LeaseHeartbeat) -> Claim | None:
         with self._changed:
             self._busy += 1  # before the claim, so that no other thread takes the run for finished meanwhile
         claim = None
         try:
-            now = self._parts.clock.now()
-            claim = self._parts.writer.claim(
+            now = self._services.clock.now()
+            claim = self._services.writer.claim(
                 ClaimRequest(
                     run_id=self._run.id,
                     plan_id=self._plan.id,
@@ -143,7 +147,9 @@ class Scheduler:
             if self._busy:
                 return False
         self._close_orphans()
-        states = [s for s in self._parts.reader.tasks(self._plan.id) if self._keys is None or s.task.key in self._keys]
+        states = [
+            s for s in self._services.reader.tasks(self._plan.id) if self._keys is None or s.task.key in self._keys
+        ]
         if any(state.status in ("running", "awaiting_qc") for state in states):
             return False
         completed = {s.task.key for s in states if s.status == "completed"}
@@ -152,14 +158,14 @@ class Scheduler:
     def _still_open(self) -> bool:
         """Whether the run may be worked for. Another process that was interrupted has marked it so: as long as this one
         works, it is running. A run that is over (cancelled by --fresh, for example) is nobody's any more."""
-        run = self._parts.reader.run(self._run.id)
+        run = self._services.reader.run(self._run.id)
         if run.status == "interrupted":
-            run = self._parts.writer.open_run(run)
+            run = self._services.writer.open_run(run)
         return run.id == self._run.id and run.status == "running"
 
     def _halted(self, error: OrchestrateError) -> None:
-        """At the run's own bound nothing more is begun, but each attempt under way has its finishing turn (guards.md):
-        its purse ends it. Anything else ends all of them."""
+        """At the run's own bound nothing more is begun, but each attempt under way has its finishing turn:
+        its meter ends it. Anything else ends all of them."""
         if isinstance(error, RunBoundError):
             self._halt = self._halt or error
         else:
@@ -167,26 +173,26 @@ class Scheduler:
 
     def _stop_all(self, error: OrchestrateError | None) -> None:
         self._halt = self._halt or error
-        self._parts.cancelled.because(f"Cut off, because the run was halted elsewhere: {error or 'a defect of ours'}")
+        self._services.cancelled.cancel(f"Cut off, because the run was halted elsewhere: {error or 'a defect of ours'}")
 
     def _close_orphans(self) -> None:
-        dead = dead_owners(self._parts.reader.owners(self._run.id), self._owners)
-        now = self._parts.clock.now()
-        for orphan in self._parts.writer.orphans(self._run.id, now, dead):
-            if self._parts.writer.close_interrupted(orphan, now):
+        dead = dead_owners(self._services.reader.owners(self._run.id), self._owners)
+        now = self._services.clock.now()
+        for orphan in self._services.writer.orphans(self._run.id, now, dead):
+            if self._services.writer.close_interrupted(orphan, now):
                 message = (
                     f"{orphan.task_key}: the process of its last attempt is gone; the work goes on in a new attempt"
                 )
-                self._parts.listener(Waiting(now, message))
+                self._services.listener(Waiting(now, message))
 
     def _report(self, claim: Claim, outcome: Outcome) -> None:
         conclusion = outcome.conclusion
         if conclusion is None or conclusion.task_status not in TASK_ENDED:
             return
-        spend = self._parts.reader.spend(run_id=self._run.id, task_id=claim.task.id)
-        self._parts.listener(
+        spend = self._services.reader.spend(run_id=self._run.id, task_id=claim.task.id)
+        self._services.listener(
             TaskEnded(
-                self._parts.clock.now(),
+                self._services.clock.now(),
                 claim.task.key,
                 conclusion.task_status,
                 conclusion.task_stop_reason or "",
@@ -198,37 +204,41 @@ class Scheduler:
 
     # -- the end ---------------------------------------------------------------------------------------------------
 
-    def _finish(self) -> RunOutcome:
+    def _finish(self) -> RunResult:
         if isinstance(self._halt, GraphError):
             raise self._halt
-        tasks = self._parts.reader.tasks(self._plan.id)
+        tasks = self._services.reader.tasks(self._plan.id)
         status = self._status(tasks)
-        now = self._parts.clock.now()
+        now = self._services.clock.now()
         status = self._closed(status, now)
-        spend = self._parts.reader.spend(run_id=self._run.id)
+        spend = self._services.reader.spend(run_id=self._run.id)
         duration_ms = (now - self._run.started_at).total_seconds() * 1000
-        self._parts.listener(
+        self._services.listener(
             RunEnded(
                 now, self._run.id, status, self._run.branch, spend.prompt_tokens + spend.completion_tokens, spend.usd,
                 duration_ms,
             )
         )  # fmt: skip
-        return RunOutcome(self._run, status, tasks, self._halt, self._interrupted.is_set())
+        return RunResult(self._run, status, tasks, self._halt, self._interrupted.is_set())
 
     def _closed(self, status: RunStatus, now: datetime) -> RunStatus:
         """Write how the run ended. Where another process closed it meanwhile, that stands."""
         try:
             if status != "interrupted":
                 self._still_open()
-            self._parts.writer.finish_run(self._run.id, status, now)
+            self._services.writer.finish_run(self._run.id, status, now)
         except TransitionError:
-            return self._parts.reader.run(self._run.id).status
+            return self._services.reader.run(self._run.id).status
         return status
 
     def _status(self, tasks: tuple[TaskState, ...]) -> RunStatus:
         statuses = {state.status for state in tasks}
         if statuses <= {"completed", "split"} and self._halt is None:  # a branch that does not follow yet is a halt too
             return "completed"
-        if self._halt is not None or self._parts.cancelled.is_set() or statuses & {"pending", "running", "awaiting_qc"}:
+        if (
+            self._halt is not None
+            or self._services.cancelled.is_set()
+            or statuses & {"pending", "running", "awaiting_qc"}
+        ):
             return "interrupted"
         return "failed"

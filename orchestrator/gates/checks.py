@@ -1,35 +1,35 @@
-"""The checks gate: verification commands and what their outcomes mean (R4.16)."""
+"""The checks gate: verification commands and what their outcomes mean."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Literal
 
+from orchestrator.domain.attempt import Check
 from orchestrator.domain.finding import Finding
-from orchestrator.domain.ports import CommandResult
-from orchestrator.domain.records import Check
-from orchestrator.gates.found import found
+from orchestrator.domain.workspace import CommandResult
+from orchestrator.gates.finding import make_finding
 
 _NO_ANSWER = frozenset({126, 127})  # the shell could not execute or find the program
 _EVIDENCE_CHARS = 2_000
 
 
 def outcome(result: CommandResult) -> Literal["passed", "failed", "infrastructure"]:
-    """Exit 0 passed, another exit failed; killed, timed out, not startable or not found gave no answer (R4.16)."""
+    """Exit 0 passed, another exit failed; killed, timed out, not startable or not found gave no answer."""
     if result.ended != "exited" or result.exit_code is None or result.exit_code in _NO_ANSWER:
         return "infrastructure"
     return "passed" if result.exit_code == 0 else "failed"
 
 
 def judge_checks(checks: Iterable[Check], workspace_root: str = "") -> tuple[Finding, ...]:
-    """One finding for each failed command, with the end of its output as evidence (F7)."""
+    """One finding for each failed command, with the end of its output as evidence."""
     return tuple(_failed(check, workspace_root) for check in checks if check.outcome == "failed")
 
 
 def judge_unanswered(checks: Iterable[Check]) -> tuple[Finding, ...]:
     """One finding for each command that gave no answer over a merge: what is delivered must be known to pass."""
     return tuple(
-        found(
+        make_finding(
             "check",
             "check_unanswered",
             check.command,
@@ -47,7 +47,7 @@ def without_answer(checks: Iterable[Check]) -> tuple[Check, ...]:
 
 def _failed(check: Check, workspace_root: str) -> Finding:
     tail = check.output[-_EVIDENCE_CHARS:]
-    return found(
+    return make_finding(
         "check",
         "check_failed",
         check.command,

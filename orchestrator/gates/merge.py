@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from orchestrator.domain.finding import Finding
-from orchestrator.gates.found import found
+from orchestrator.gates.finding import make_finding
 
 
 def judge_conflicts(paths: Iterable[str]) -> tuple[Finding, ...]:
     """One finding for each path that does not merge."""
     return tuple(
-        found(
+        make_finding(
             "check",
             "merge_conflict",
             path,

@@ -1,4 +1,4 @@
-"""Rules over QC's answer: what it must hold to count, and when a claimed pass is none (R2.2, R2.5, R2.9, R2.10)."""
+"""Rules over QC's answer: what it must hold to count, and when a claimed pass is none."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from orchestrator.domain.finding import Finding, Severity
-from orchestrator.domain.records import Criterion
-from orchestrator.gates.found import found
+from orchestrator.domain.review import Criterion
+from orchestrator.gates.finding import make_finding
 
-Strictness = Literal["strict", "normal", "lenient"]
-_MOST_ERRORS: Mapping[Strictness, int] = {"strict": 0, "normal": 0, "lenient": 2}
-_MOST_WARNINGS: Mapping[Strictness, int] = {"strict": 0, "normal": 3, "lenient": 10}
+ReviewStrictness = Literal["strict", "normal", "lenient"]
+_MOST_ERRORS: Mapping[ReviewStrictness, int] = {"strict": 0, "normal": 0, "lenient": 2}
+_MOST_WARNINGS: Mapping[ReviewStrictness, int] = {"strict": 0, "normal": 3, "lenient": 10}
 _SEVERITIES: Mapping[str, Severity] = {
     "critical": "critical",
     "error": "error",
@@ -28,7 +28,7 @@ _GROUPS: Mapping[str, Literal["security", "functionality", "code_quality", "othe
 
 
 class ReviewInvalidError(ValueError):
-    """The answer is no review: QC failed, not the worker (R2.6)."""
+    """The answer is no review: QC failed, not the worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Judgement:
     unproven: bool = False
 
 
-def judge_review(answer: Mapping[str, Any], strictness: Strictness, threshold: int) -> Judgement:
+def judge_review(answer: Mapping[str, Any], strictness: ReviewStrictness, threshold: int) -> Judgement:
     """The rules' verdict over submit_review's arguments. Raises ReviewInvalidError when they decide nothing."""
     score, claimed = _score(answer), answer.get("passed")
     if not isinstance(claimed, bool):
@@ -95,7 +95,7 @@ def _held_against(
     criteria: Sequence[Criterion],
     findings: Sequence[Finding],
     feedback: str,
-    strictness: Strictness,
+    strictness: ReviewStrictness,
 ) -> tuple[Finding, ...]:
     """What turns a claimed pass into a fail, or what a fail without findings must at least say."""
     failed = tuple(_failed_criterion(c) for c in criteria if c.passed is False)
@@ -112,7 +112,7 @@ def _held_against(
     return (_finding("review_failed", feedback, "feedback"),)
 
 
-def _too_many(findings: Sequence[Finding], strictness: Strictness) -> str:
+def _too_many(findings: Sequence[Finding], strictness: ReviewStrictness) -> str:
     count = Counter(finding.severity for finding in findings)
     if count["critical"] or count["error"] > _MOST_ERRORS[strictness]:
         return f"{count['critical']} critical and {count['error']} errors in a {strictness} review."
@@ -155,4 +155,4 @@ def _unproven(criterion: Criterion) -> Finding:
 
 
 def _finding(code: str, message: str, locus: str, *, severity: Severity = "error", required_fix: str = "") -> Finding:
-    return found("review", code, locus, message, required_fix or message, severity=severity)
+    return make_finding("review", code, locus, message, required_fix or message, severity=severity)

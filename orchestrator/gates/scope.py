@@ -1,4 +1,4 @@
-"""The scope gate: what changed, against what the task may change (R4.10, R4.12). Looks at trees, not at claims."""
+"""The scope gate: what changed, against what the task may change. Looks at trees, not at claims."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import posixpath
 from collections.abc import Collection, Iterable, Iterator
 
 from orchestrator.domain.finding import Finding
-from orchestrator.domain.ports import FileChange
-from orchestrator.gates.found import found
-from orchestrator.gates.globs import allows
+from orchestrator.domain.globs import allows
+from orchestrator.domain.workspace import FileChange
+from orchestrator.gates.finding import make_finding
 
 _GIT_CONFIGURATION = frozenset({".gitignore", ".gitattributes", ".gitmodules"})
 
@@ -19,10 +19,10 @@ def judge_scope(changes: Iterable[FileChange], allowed_paths: tuple[str, ...]) -
 
 
 def judge_size(changes: Collection[FileChange], max_files: int, max_lines: int) -> tuple[Finding, ...]:
-    """The diff budget: at most so many changed files and lines (R4.12)."""
+    """The diff budget: at most so many changed files and lines."""
     lines = sum(change.added + change.removed for change in changes)
     return tuple(
-        found(
+        make_finding(
             "diff_budget",
             "diff_budget",
             what,
@@ -35,32 +35,32 @@ def judge_size(changes: Collection[FileChange], max_files: int, max_lines: int) 
 
 
 def judge_effect(changes: Collection[FileChange], declared: Collection[str]) -> tuple[Finding, ...]:
-    """A task that declares what it writes and left everything as it was needs no QC call (R2.7)."""
+    """A task that declares what it writes and left everything as it was needs no QC call."""
     if changes or not declared:
         return ()
     message = f"Nothing was changed, though the task writes {', '.join(declared)}."
     fix = "Make the change that the task asks for, or give_up and say why there is none to make."
-    return (found("scope", "no_change", "no_change", message, fix),)
+    return (make_finding("scope", "no_change", "no_change", message, fix),)
 
 
 def judge_outputs(declared: Iterable[str], present: Collection[str]) -> tuple[Finding, ...]:
-    """A declared output file that does not exist keeps the task open without a QC call (R3.14)."""
+    """A declared output file that does not exist keeps the task open without a QC call."""
     return tuple(
-        found("scope", "missing_output", path, f"The declared output {path} does not exist.", f"Write {path}.")
+        make_finding("scope", "missing_output", path, f"The declared output {path} does not exist.", f"Write {path}.")
         for path in declared
         if path not in present and not any(char in path for char in "*?[")
     )
 
 
 def nested_repository(detail: str) -> Finding:
-    """A snapshot was refused because of a nested `.git`: nobody could see what changes inside (decision 5)."""
-    return found("scope", "nested_repository", detail, detail, "Remove the nested .git.", severity="critical")
+    """A snapshot was refused because of a nested `.git`: nobody could see what changes inside."""
+    return make_finding("scope", "nested_repository", detail, detail, "Remove the nested .git.", severity="critical")
 
 
 def _judge_change(change: FileChange, allowed_paths: tuple[str, ...]) -> Iterator[Finding]:
     path = change.path
     if not allows(path, allowed_paths, existed=change.status != "added"):
-        yield found(
+        yield make_finding(
             "scope",
             "out_of_scope",
             path,
@@ -68,13 +68,13 @@ def _judge_change(change: FileChange, allowed_paths: tuple[str, ...]) -> Iterato
             f"Restore {path}, or ask for it with request_scope before changing it.",
         )
     elif posixpath.basename(path).lower() in _GIT_CONFIGURATION and path not in allowed_paths:
-        yield found(
+        yield make_finding(
             "scope", "git_settings", path, f"{path} changes what git sees.", f"Restore {path}.", severity="critical"
         )
     if change.kind == "gitlink" and change.status != "deleted":
         yield nested_repository(f"{path} is a nested repository.")
     if change.kind == "symlink" and change.status != "deleted" and _escapes(path, change.link_target):
-        yield found(
+        yield make_finding(
             "scope",
             "symlink_escape",
             path,

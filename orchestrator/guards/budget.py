@@ -1,4 +1,4 @@
-"""Budget: executed tool calls, and requested ones (R1.5, R1.6, R3.4)."""
+"""Budget: executed tool calls, and requested ones."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from orchestrator.domain.verdict import ALLOW, Refuse, Verdict, Warn
 from orchestrator.guards.guard import executed, finishing, stop
 from orchestrator.guards.limits import GuardLimits
 
-NAME = "budget"
+_NAME = "budget"
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class BudgetGuard:
     """`budget` executed calls, grants included. `running` are calls that were let through and have no result yet: they
     count, so that calls running at once cannot exceed the budget together. `closed_in` is the newest turn if its tools
     were withheld because the budget was used up: every call in it but one that finishes is one beyond the budget, a
@@ -45,7 +45,7 @@ class Budget:
         """From 100 % of either bound on only the finishing tools are offered."""
         return self.used >= self.budget or self.requested >= self.most_requests
 
-    def observe(self, event: Event) -> tuple[Budget, Verdict]:
+    def observe(self, event: Event) -> tuple[BudgetGuard, Verdict]:
         """Judge a call before it runs; count it after; take grants in."""
         if isinstance(event, TurnRequested):
             closed = event.seq if event.tools_withheld and self.used >= self.budget else None
@@ -58,15 +58,15 @@ class Budget:
             return self._granted(event.granted_calls), ALLOW
         return self, ALLOW
 
-    def _requested(self, event: ToolRequested) -> tuple[Budget, Verdict]:
+    def _requested(self, event: ToolRequested) -> tuple[BudgetGuard, Verdict]:
         # One request beyond the bound is left for the call that finishes.
         if self.requested >= self.most_requests + finishing(event.call):
-            return self, stop(NAME, "request_limit", self.requested + 1, self.most_requests, {"tool": event.call.tool})
+            return self, stop(_NAME, "request_limit", self.requested + 1, self.most_requests, {"tool": event.call.tool})
         asked = replace(self, requested=self.requested + 1)
         if finishing(event.call):
             return asked, ALLOW
         if self.overdrawn_in is not None and self.overdrawn_in != event.turn_seq:
-            return asked, stop(NAME, "budget_exhausted", self.used, self.budget, {"tool": event.call.tool})
+            return asked, stop(_NAME, "budget_exhausted", self.used, self.budget, {"tool": event.call.tool})
         if self._beyond(event):
             # Calls refused here are not counted as requests: the finishing turn comes first, whatever the batch's size.
             return replace(self, overdrawn_in=event.turn_seq), self._refuse()
@@ -80,9 +80,9 @@ class Budget:
             f"Refused: {self.used} of {self.budget} tool calls are used. You have one turn left to finish: "
             "call finish_task if the work is done, else give_up and say what is missing."
         )
-        return Refuse(NAME, "budget_exhausted", message, self.used + 1, self.budget, {"budget": self.budget})
+        return Refuse(_NAME, "budget_exhausted", message, self.used + 1, self.budget, {"budget": self.budget})
 
-    def _finished(self, event: ToolFinished) -> tuple[Budget, Verdict]:
+    def _finished(self, event: ToolFinished) -> tuple[BudgetGuard, Verdict]:
         running = self.running
         if event.seq in running:
             at = running.index(event.seq)
@@ -91,20 +91,20 @@ class Budget:
             return (self if running is self.running else replace(self, running=running)), ALLOW
         return replace(self, running=running, executed=self.executed + 1)._warn()
 
-    def _warn(self) -> tuple[Budget, Verdict]:
+    def _warn(self) -> tuple[BudgetGuard, Verdict]:
         crossed = self._crossed()
         if crossed <= self.warned:
             return self, ALLOW
         left = max(self.budget - self.used, 0)
         message = f"{self.used} of {self.budget} tool calls are used, {left} remain. Finish what matters most first."
         evidence = {"used": self.used, "limit": self.budget, "remaining": left}
-        return replace(self, warned=crossed), Warn(NAME, "budget_exhausted", message, self.used, self.budget, evidence)
+        return replace(self, warned=crossed), Warn(_NAME, "budget_exhausted", message, self.used, self.budget, evidence)
 
     def _crossed(self) -> int:
         """How many of the warning shares are reached."""
         return sum(self.used + 1e-9 >= share * self.budget for share in self.limits.budget_warnings)
 
-    def _granted(self, calls: int) -> Budget:
+    def _granted(self, calls: int) -> BudgetGuard:
         """A larger budget has its own warnings."""
         larger = replace(self, budget=self.budget + calls, closed_in=None, overdrawn_in=None)
         return replace(larger, warned=larger._crossed())

@@ -1,4 +1,4 @@
-"""Checkpoint: progress must be reported, and be progress (R3.8)."""
+"""Checkpoint: progress must be reported, and be progress."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from orchestrator.domain.normalise import outcome_hash
 from orchestrator.domain.verdict import ALLOW, Verdict, Warn
 from orchestrator.guards.guard import executed, stop
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.guards.tree import Tree
+from orchestrator.guards.tree import TreeState
 
-NAME = "checkpoint"
-CODE = "no_progress"
+_NAME = "checkpoint"
+_CODE = "no_progress"
 _TEXTS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
+class CheckpointGuard:
     """`calls` executed since the last progress, `reported` of them before the last report. A report is progress when
     its text is new and the tree or the open findings changed since the report before. The first is compared with the
     attempt's beginning, whose tree is known as far as calls have shown one (`tree`) and whose findings are those of the
@@ -31,7 +31,7 @@ class Checkpoint:
     reported: int = 0
     texts: tuple[str, ...] = ()
     seen: tuple[str, str] | None = None
-    tree: Tree = field(default_factory=Tree)
+    tree: TreeState = field(default_factory=TreeState)
     told: bool = False
 
     @property
@@ -39,7 +39,7 @@ class Checkpoint:
         """Whether a report should be asked for with the next notices."""
         return self.calls - self.reported >= self.limits.progress_every
 
-    def observe(self, event: Event) -> tuple[Checkpoint, Verdict]:
+    def observe(self, event: Event) -> tuple[CheckpointGuard, Verdict]:
         """Count executed calls; judge reports by the facts beside them."""
         if isinstance(event, ToolFinished) and executed(event):
             tree = self.tree.after(event)
@@ -58,9 +58,9 @@ class Checkpoint:
         call = event.call
         if call.control or call.defect is not None or event.duplicate_of is not None:
             return ALLOW
-        return stop(NAME, CODE, self.calls, self.limits.progress_stop)
+        return stop(_NAME, _CODE, self.calls, self.limits.progress_stop)
 
-    def _warn(self) -> tuple[Checkpoint, Verdict]:
+    def _warn(self) -> tuple[CheckpointGuard, Verdict]:
         limits = self.limits
         if self.calls != limits.progress_warn:
             return self, ALLOW
@@ -68,9 +68,9 @@ class Checkpoint:
             f"{self.calls} tool calls without progress; at {limits.progress_stop} the attempt is stopped. "
             "Call report_progress and say what is done and what is left."
         )
-        return self, Warn(NAME, CODE, message, self.calls, limits.progress_stop)
+        return self, Warn(_NAME, _CODE, message, self.calls, limits.progress_stop)
 
-    def _reported(self, event: ProgressReported) -> tuple[Checkpoint, Verdict]:
+    def _reported(self, event: ProgressReported) -> tuple[CheckpointGuard, Verdict]:
         text, facts = outcome_hash(event.description), (event.tree_after, event.findings_hash)
         missing = self._missing(text, facts)
         after = replace(self, texts=(*self.texts, text)[-_TEXTS:], seen=facts, reported=self.calls)
@@ -82,7 +82,7 @@ class Checkpoint:
             f"This report does not count as progress: {missing}. {self.calls} tool calls since the last progress; at "
             f"{self.limits.progress_stop} the attempt is stopped."
         )
-        return replace(after, told=True), Warn(NAME, CODE, message, self.calls, self.limits.progress_stop)
+        return replace(after, told=True), Warn(_NAME, _CODE, message, self.calls, self.limits.progress_stop)
 
     def _missing(self, text: str, facts: tuple[str, str]) -> str:
         """What keeps a report from being progress, "" when nothing does."""

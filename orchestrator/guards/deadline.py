@@ -10,11 +10,11 @@ from orchestrator.domain.events import Event, Finished, GuardFired, ReplyReceive
 from orchestrator.domain.verdict import ALLOW, Evidence, Verdict, Warn
 from orchestrator.guards.guard import finishing, stop
 
-NAME = "deadline"
+_NAME = "deadline"
 
 
 @dataclass(frozen=True, slots=True)
-class Deadline:
+class DeadlineGuard:
     """`limit` and `away` are seconds; None is unbounded. It stops before a model call or a tool call, never one that
     finishes the work. `passed` are the seconds used at the newest event, `turn_at` those at the newest turn's
     beginning; a turn whose like would end behind the limit has its tools withheld, and `forced` is when that would have
@@ -46,7 +46,7 @@ class Deadline:
             return None
         return self.limit - ((at - self.started).total_seconds() - self.away)
 
-    def observe(self, event: Event) -> tuple[Deadline, Verdict]:
+    def observe(self, event: Event) -> tuple[DeadlineGuard, Verdict]:
         """Take the time from `event.at`."""
         if self.limit is None or isinstance(event, Finished | GuardFired):
             return self, ALLOW
@@ -62,28 +62,28 @@ class Deadline:
         held = self._in_turn(event, passed) if isinstance(event, TurnRequested) else self
         return replace(held, away=away, passed=passed)._judge(event, self.limit)
 
-    def _in_turn(self, event: TurnRequested, passed: float) -> Deadline:
+    def _in_turn(self, event: TurnRequested, passed: float) -> DeadlineGuard:
         forced = self._ahead if self.withholds_tools and event.tools_withheld else None
         return replace(self, turn_at=passed, forced=forced)
 
-    def _judge(self, event: Event, limit: float) -> tuple[Deadline, Verdict]:
+    def _judge(self, event: Event, limit: float) -> tuple[DeadlineGuard, Verdict]:
         kind = "working time" if self.working else "elapsed time"
         if self.passed >= limit and _begins_something(event):
-            return self, stop(NAME, "deadline", self.passed, limit, {"measured": kind})
+            return self, stop(_NAME, "deadline", self.passed, limit, {"measured": kind})
         asked = _asks_further(event)
         if self.forced is not None and asked:
             evidence: Evidence = {"measured": kind, "asked for in the finishing turn": asked}
-            return self, stop(NAME, "deadline", self.forced, limit, evidence)
+            return self, stop(_NAME, "deadline", self.forced, limit, evidence)
         return self._warn(limit)
 
-    def _warn(self, limit: float) -> tuple[Deadline, Verdict]:
+    def _warn(self, limit: float) -> tuple[DeadlineGuard, Verdict]:
         """One warning an event: where a step jumps over two shares, the second is told with the next one."""
         if self.warned >= len(self.shares) or self.passed < self.shares[self.warned] * limit:
             return self, ALLOW
         left, share = max(limit - self.passed, 0.0), self.shares[self.warned]
         message = f"{self.passed:.0f} of {limit:g} seconds have passed, {left:.0f} remain. Finish soon."
         evidence = {"used": self.passed, "limit": limit, "remaining": left, "share": share}
-        return replace(self, warned=self.warned + 1), Warn(NAME, "deadline", message, self.passed, limit, evidence)
+        return replace(self, warned=self.warned + 1), Warn(_NAME, "deadline", message, self.passed, limit, evidence)
 
 
 def _begins_something(event: Event) -> bool:

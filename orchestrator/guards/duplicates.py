@@ -1,4 +1,4 @@
-"""Duplicates: which earlier call's result answers a call, and which failing call is refused (R1.1, R1.3, R1.4)."""
+"""Duplicates: which earlier call's result answers a call, and which failing call is refused."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from orchestrator.domain.events import (
 from orchestrator.domain.verdict import ALLOW, Refuse, Verdict
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.recent import forget, remember
-from orchestrator.guards.tree import Tree
+from orchestrator.guards.tree import TreeState
 
-NAME = "duplicates"
-CODE = "repeated_failure"
+_NAME = "duplicates"
+_CODE = "repeated_failure"
 _CHANGE = "Change something, or make a different call."
 _FINISH = "Unless another call brings something new, your next turn has its tools withheld: finish then, or give up."
 
@@ -46,7 +46,7 @@ class Duplicates:
     batch: Mapping[str, Known] = field(default_factory=dict)
     results: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, tuple[str, int]] = field(default_factory=dict)
-    tree: Tree = field(default_factory=Tree)
+    tree: TreeState = field(default_factory=TreeState)
 
     @classmethod
     def begin(cls, limits: GuardLimits) -> Duplicates:
@@ -62,7 +62,7 @@ class Duplicates:
 
     def refusal(self, call: RequestedCall, *, forcing: bool = False) -> Refuse | None:
         """The refusal of a call that failed too often, unless something changed since. `forcing`: the next turn is to
-        have its tools withheld, and then the advice is no other call (R1.8)."""
+        have its tools withheld, and then the advice is no other call."""
         error, count = self.failures.get(call.signature, ("", 0))
         if count < self.limits.repeated_failures:
             return None
@@ -71,7 +71,7 @@ class Duplicates:
             f"since. {_FINISH if forcing else _CHANGE}"
         )
         return Refuse(
-            NAME, CODE, message, count + 1, self.limits.repeated_failures, {"tool": call.tool, "error": error}
+            _NAME, _CODE, message, count + 1, self.limits.repeated_failures, {"tool": call.tool, "error": error}
         )
 
     def judge(self, event: Event, *, forcing: bool = False) -> Verdict:

@@ -1,10 +1,10 @@
-"""What a guard is: a frozen value that folds events and says what it thinks of each (architecture.md, decision 4)."""
+"""What a guard is: a frozen value that folds events and says what it thinks of each."""
 
 from __future__ import annotations
 
 from typing import Protocol, Self
 
-from orchestrator.domain import stops
+from orchestrator.domain import stop_reasons
 from orchestrator.domain.events import Event, RequestedCall, ToolFinished
 from orchestrator.domain.verdict import Evidence, Stop, Verdict
 
@@ -21,9 +21,9 @@ class Guard(Protocol):
 
 
 def stop(guard: str, code: str, observed: float, limit: float, evidence: Evidence | None = None) -> Stop:
-    """A Stop whose message is the taxonomy's (R1.15)."""
+    """A Stop whose message is the taxonomy's."""
     seen = evidence or {}
-    return Stop(guard, code, stops.explain(code, observed, limit, seen), observed, limit, seen)
+    return Stop(guard, code, stop_reasons.explain(code, observed, limit, seen), observed, limit, seen)
 
 
 def executed(event: ToolFinished) -> bool:

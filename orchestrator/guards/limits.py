@@ -1,4 +1,4 @@
-"""Every number of the guards, with its default (guards.md). The settings carry this model as `[guards]`."""
+"""Every number of the guards, with its default. The settings carry this model as `[guards]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Malformed: replies whose calls cannot be parsed or validated (R1.11)."""
+"""Malformed: replies whose calls cannot be parsed or validated."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from orchestrator.domain.verdict import ALLOW, Verdict, Warn
 from orchestrator.guards.guard import stop
 from orchestrator.guards.limits import GuardLimits
 
-NAME = "malformed"
-CODE = "malformed_calls"
+_NAME = "malformed"
+_CODE = "malformed_calls"
 
 
 @dataclass(frozen=True, slots=True)
-class Malformed:
+class MalformedGuard:
     """`replies` in a row held calls but no valid one. A reply without calls neither counts nor ends the row, so that
     talking in between is no way around."""
 
     limits: GuardLimits
     replies: int = 0
 
-    def observe(self, event: Event) -> tuple[Malformed, Verdict]:
+    def observe(self, event: Event) -> tuple[MalformedGuard, Verdict]:
         """Count replies of which no call can be executed."""
         if not isinstance(event, ReplyReceived) or not event.calls:
             return self, ALLOW
@@ -29,14 +29,14 @@ class Malformed:
             return (replace(self, replies=0) if self.replies else self), ALLOW
         return replace(self, replies=self.replies + 1)._judge(event.calls[0].defect or "")
 
-    def _judge(self, defect: str) -> tuple[Malformed, Verdict]:
+    def _judge(self, defect: str) -> tuple[MalformedGuard, Verdict]:
         most = self.limits.malformed_replies
         if self.replies >= most:
-            return self, stop(NAME, CODE, self.replies, most, {"defect": defect})
+            return self, stop(_NAME, _CODE, self.replies, most, {"defect": defect})
         if self.replies < most - 1:
             return self, ALLOW
         message = (
             f"{self.replies} replies in a row held no valid call; at {most} the attempt is stopped. "
             "Send arguments as one JSON object that fits the tool's schema."
         )
-        return self, Warn(NAME, CODE, message, self.replies, most, {"defect": defect})
+        return self, Warn(_NAME, _CODE, message, self.replies, most, {"defect": defect})

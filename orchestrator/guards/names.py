@@ -11,11 +11,11 @@ from orchestrator.domain.events import Event, ToolFinished
 from orchestrator.domain.verdict import ALLOW, Verdict, Warn
 from orchestrator.guards.limits import GuardLimits
 
-NAME = "names_only"
+_NAME = "names_only"
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class NamesGuard:
     """The last names, and the last sequences of them; `told` are those already recorded."""
 
     limits: GuardLimits
@@ -23,21 +23,21 @@ class Names:
     sequences: tuple[tuple[str, ...], ...] = ()
     told: tuple[tuple[str, ...], ...] = ()
 
-    def observe(self, event: Event) -> tuple[Names, Verdict]:
+    def observe(self, event: Event) -> tuple[NamesGuard, Verdict]:
         """Add a finished call's name."""
         if not isinstance(event, ToolFinished):
             return self, ALLOW
         limits = self.limits
         names = (*self.names, event.call.tool)[-limits.name_sequence :]
         if len(names) < limits.name_sequence:
-            return Names(limits, names, self.sequences, self.told), ALLOW
+            return NamesGuard(limits, names, self.sequences, self.told), ALLOW
         sequences = (*self.sequences, names)[-limits.name_window :]
         count = sequences.count(names)
         if count < limits.name_repeats or names in self.told:
-            return Names(limits, names, sequences, self.told), ALLOW
+            return NamesGuard(limits, names, sequences, self.told), ALLOW
         told = (*self.told, names)[-limits.name_window :]
-        return Names(limits, names, sequences, told), self._warn(names, count)
+        return NamesGuard(limits, names, sequences, told), self._warn(names, count)
 
     def _warn(self, names: tuple[str, ...], count: int) -> Warn:
         message = f"The same {len(names)} tools in the same order came {count} times; go on if each call brings news."
-        return Warn(NAME, NAME, message, count, self.limits.name_repeats, {"tools": list(names)}, quiet=True)
+        return Warn(_NAME, _NAME, message, count, self.limits.name_repeats, {"tools": list(names)}, quiet=True)

@@ -1,4 +1,4 @@
-"""Repetition: the same call with the same outcome over the same tree, alone or in a cycle (R3.10)."""
+"""Repetition: the same call with the same outcome over the same tree, alone or in a cycle."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from orchestrator.domain.verdict import ALLOW, Evidence, Verdict, Warn
 from orchestrator.guards.cycle import Cycle
 from orchestrator.guards.guard import stop
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.guards.tree import Tree
+from orchestrator.guards.tree import TreeState
 
-NAME = "repetition"
-CODE = "loop_detected"
+_NAME = "repetition"
+_CODE = "loop_detected"
 _CAUSES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Repetition:
+class RepetitionGuard:
     """A changed outcome or tree makes another triple, so polling and re-running tests after an edit never trip.
     `told` are the last causes that the worker was warned about; `replies` are the replies that the last calls came
     with: a cycle whose every round is one reply is a stall, which has its own rule."""
@@ -27,15 +27,15 @@ class Repetition:
     triples: Cycle
     replies: tuple[int, ...] = ()
     reply: int = 0
-    tree: Tree = field(default_factory=Tree)
+    tree: TreeState = field(default_factory=TreeState)
     told: tuple[Hashable, ...] = field(default=())
 
     @classmethod
-    def begin(cls, limits: GuardLimits) -> Repetition:
+    def begin(cls, limits: GuardLimits) -> RepetitionGuard:
         """Before the first call."""
         return cls(limits, Cycle(limits.cycle_longest))
 
-    def observe(self, event: Event) -> tuple[Repetition, Verdict]:
+    def observe(self, event: Event) -> tuple[RepetitionGuard, Verdict]:
         """Add a finished call; infrastructure errors never count."""
         if isinstance(event, ReplyReceived):
             return replace(self, reply=self.reply + 1), ALLOW
@@ -46,13 +46,13 @@ class Repetition:
         replies = (*self.replies, self.reply)[-self.limits.cycle_longest - 1 :]
         return replace(self, triples=triples, replies=replies, tree=tree)._judge(event)
 
-    def _judge(self, event: ToolFinished) -> tuple[Repetition, Verdict]:
+    def _judge(self, event: ToolFinished) -> tuple[RepetitionGuard, Verdict]:
         count, limits = self.triples.in_a_row, self.limits
         if count >= limits.repetition_stop:
-            return self, stop(NAME, CODE, count, limits.repetition_stop, {"tool": event.call.tool})
+            return self, stop(_NAME, _CODE, count, limits.repetition_stop, {"tool": event.call.tool})
         period = self._completed(limits.cycle_rounds)
         if period is not None:
-            return self, stop(NAME, CODE, limits.cycle_rounds, limits.cycle_rounds, self._cycle(period))
+            return self, stop(_NAME, _CODE, limits.cycle_rounds, limits.cycle_rounds, self._cycle(period))
         if count >= limits.repetition_warn:
             return self._warn(count, limits.repetition_stop, {"tool": event.call.tool}, self.triples.recent[-1:])
         nudged = self._completed(limits.cycle_rounds - 1) if limits.cycle_rounds > 2 else None
@@ -73,7 +73,7 @@ class Repetition:
     def _last(self, period: int) -> list[tuple[Hashable, ...]]:
         return [triple for triple in self.triples.recent[-period:] if isinstance(triple, tuple)]
 
-    def _warn(self, count: int, limit: int, evidence: Evidence, cause: Hashable) -> tuple[Repetition, Verdict]:
+    def _warn(self, count: int, limit: int, evidence: Evidence, cause: Hashable) -> tuple[RepetitionGuard, Verdict]:
         if cause in self.told:
             return self, ALLOW
         message = (
@@ -81,4 +81,4 @@ class Repetition:
             f"no file has changed; at {limit} the attempt is stopped. Use what you know, or try something else."
         )
         told = (*self.told, cause)[-_CAUSES:]
-        return replace(self, told=told), Warn(NAME, CODE, message, count, limit, evidence)
+        return replace(self, told=told), Warn(_NAME, _CODE, message, count, limit, evidence)

@@ -10,9 +10,9 @@ from orchestrator.domain.verdict import ALLOW, Evidence, Verdict, Warn
 from orchestrator.guards.guard import stop
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.recent import remember
-from orchestrator.guards.tree import Tree
+from orchestrator.guards.tree import TreeState
 
-NAME = CODE = "same_error"
+_NAME = CODE = "same_error"
 _TOOLS = 32
 
 Streak = tuple[str, int, int]
@@ -20,7 +20,7 @@ Streak = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class SameError:
+class SameErrorGuard:
     """Failures of a tool in a row with one error, whatever the arguments: a command that is worded differently each
     time and fails alike is the same failure. In a row: the tool did not succeed and no file changed in between. A
     change of files ends every streak, whoever made it, the failing call included: failing, repairing and failing again
@@ -31,9 +31,9 @@ class SameError:
     limits: GuardLimits
     streaks: Mapping[str, Streak] = field(default_factory=dict)
     reply: int = 0
-    tree: Tree = field(default_factory=Tree)
+    tree: TreeState = field(default_factory=TreeState)
 
-    def observe(self, event: Event) -> tuple[SameError, Verdict]:
+    def observe(self, event: Event) -> tuple[SameErrorGuard, Verdict]:
         """Add a finished call; malformed calls and infrastructure errors have their own rules."""
         if isinstance(event, ReplyReceived):
             return replace(self, reply=self.reply + 1), ALLOW
@@ -43,7 +43,7 @@ class SameError:
             return self._failed(event)
         return self._succeeded(event), ALLOW
 
-    def _succeeded(self, event: ToolFinished) -> SameError:
+    def _succeeded(self, event: ToolFinished) -> SameErrorGuard:
         tree = self.tree.after(event)
         if tree.id != self.tree.id:
             return replace(self, streaks={}, tree=tree)
@@ -51,7 +51,7 @@ class SameError:
             return self if tree is self.tree else replace(self, tree=tree)
         return replace(self, streaks={t: s for t, s in self.streaks.items() if t != event.call.tool}, tree=tree)
 
-    def _failed(self, event: ToolFinished) -> tuple[SameError, Verdict]:
+    def _failed(self, event: ToolFinished) -> tuple[SameErrorGuard, Verdict]:
         tree = self.tree.after(event)
         here = self if tree.id == self.tree.id else replace(self, streaks={})
         here = here if tree is self.tree else replace(here, tree=tree)
@@ -68,11 +68,11 @@ class SameError:
         limits = self.limits
         evidence: Evidence = {"tool": event.call.tool, "error": event.result[-160:].strip()}
         if count >= limits.same_error_stop:
-            return stop(NAME, CODE, count, limits.same_error_stop, evidence)
+            return stop(_NAME, CODE, count, limits.same_error_stop, evidence)
         if count != limits.same_error_warn:
             return ALLOW
         message = (
             f"{event.call.tool} has failed {count} times with the same error; at {limits.same_error_stop} the attempt "
             "is stopped. Find the error's cause before you call it again."
         )
-        return Warn(NAME, CODE, message, count, limits.same_error_stop, evidence)
+        return Warn(_NAME, CODE, message, count, limits.same_error_stop, evidence)

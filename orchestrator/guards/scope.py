@@ -8,17 +8,17 @@ from orchestrator.domain.events import Event, ScopeDecided, ToolRequested
 from orchestrator.domain.globs import allows
 from orchestrator.domain.verdict import ALLOW, Refuse, Verdict
 
-NAME = "scope"
-CODE = "out_of_scope"
+_NAME = "scope"
+_CODE = "out_of_scope"
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ScopeGuard:
     """`allowed` are the task's paths and what was granted since."""
 
     allowed: tuple[str, ...]
 
-    def observe(self, event: Event) -> tuple[Scope, Verdict]:
+    def observe(self, event: Event) -> tuple[ScopeGuard, Verdict]:
         """Refuse a call that would write elsewhere; take grants in."""
         if isinstance(event, ScopeDecided):
             return (replace(self, allowed=(*self.allowed, *event.paths)) if event.granted else self), ALLOW
@@ -34,4 +34,4 @@ class Scope:
             f"Refused: {', '.join(outside)} is outside the allowed paths ({allowed}). "
             "Write there, or ask with request_scope and say why."
         )
-        return Refuse(NAME, CODE, message, len(outside), 0, {"paths": [*outside], "allowed": [*self.allowed]})
+        return Refuse(_NAME, _CODE, message, len(outside), 0, {"paths": [*outside], "allowed": [*self.allowed]})

@@ -1,4 +1,4 @@
-"""Stall: the same batch of calls asked for again and again without a new result (R1.7, R1.8)."""
+"""Stall: the same batch of calls asked for again and again without a new result."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ from orchestrator.guards.cycle import Cycle
 from orchestrator.guards.guard import finishing, stop
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.recent import remember
-from orchestrator.guards.tree import Tree
+from orchestrator.guards.tree import TreeState
 
-NAME = "stall"
-CODE = "stalled"
+_NAME = "stall"
+_CODE = "stalled"
 
-Batch = frozenset[str]
+CallBatch = frozenset[str]
 """The signatures that one reply asked for; order and repeats within it say nothing."""
 
-Outcome = tuple[frozenset[tuple[str, str]], str]
+CallOutcome = tuple[frozenset[tuple[str, str]], str]
 """What a batch brought: its calls' outcomes by signature, and the tree that it left."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stall:
+class StallGuard:
     """`count` identical batches in a row with equal results over one tree; `results` are the newest one's so far and
     `earlier` is what the one before brought. `forcing`: the next turn is to have its tools withheld, unless the newest
     batch brings something new; `forced`: this one has.
 
     A refusal is no new result: a call that was refused as a repeated failure counts as failed alike once more, and the
-    advice that goes with it is to finish (R1.4, R1.8). In the forced turn another call stops. A text is borne once an
+    advice that goes with it is to finish. In the forced turn another call stops. A text is borne once an
     attempt (`borne`): it gives the tools back, but the second forced turn that ends without finishing stops, whatever
     batch led to it. A call that tries to finish and is malformed leaves the tools withheld."""
 
     limits: GuardLimits
     batches: Cycle
-    batch: Batch = frozenset()
+    batch: CallBatch = frozenset()
     count: int = 0
     results: Mapping[str, str] = field(default_factory=dict)
-    earlier: Outcome | None = None
-    tree: Tree = field(default_factory=Tree)
+    earlier: CallOutcome | None = None
+    tree: TreeState = field(default_factory=TreeState)
     forcing: bool = False
     forced: bool = False
     borne: bool = False
 
     @classmethod
-    def begin(cls, limits: GuardLimits) -> Stall:
+    def begin(cls, limits: GuardLimits) -> StallGuard:
         """Before the first turn."""
         return cls(limits, Cycle(limits.cycle_longest))
 
@@ -55,7 +55,7 @@ class Stall:
         """Whether the next turn has its tools withheld, now that the newest batch has its results."""
         return self.forcing and self._brought() == self.earlier
 
-    def observe(self, event: Event) -> tuple[Stall, Verdict]:
+    def observe(self, event: Event) -> tuple[StallGuard, Verdict]:
         """Judge what a reply asks for; sum up what its calls bring."""
         if isinstance(event, ToolFinished):
             return self._finished(event), ALLOW
@@ -65,7 +65,7 @@ class Stall:
             return self._forced_reply(event) if self.forced else self._replied(event)
         return self, ALLOW
 
-    def _finished(self, event: ToolFinished) -> Stall:
+    def _finished(self, event: ToolFinished) -> StallGuard:
         here, signature = replace(self, tree=self.tree.after(event)), event.call.signature
         if signature not in self.batch:
             return here
@@ -76,16 +76,16 @@ class Stall:
             brought = dict(self.earlier[0]).get(signature, brought)
         return replace(here, results=remember(self.results, signature, brought))
 
-    def _turn(self, event: TurnRequested) -> Stall:
+    def _turn(self, event: TurnRequested) -> StallGuard:
         forces = self.forces
         forced = forces and event.tools_withheld
         unchanged = forces == self.forcing and forced == self.forced
         return self if unchanged else replace(self, forcing=forces, forced=forced)
 
-    def _brought(self) -> Outcome:
+    def _brought(self) -> CallOutcome:
         return frozenset(self.results.items()), self.tree.id
 
-    def _forced_reply(self, event: ReplyReceived) -> tuple[Stall, Verdict]:
+    def _forced_reply(self, event: ReplyReceived) -> tuple[StallGuard, Verdict]:
         others = [call for call in event.calls if not finishing(call)]
         if others:
             again = frozenset(call.signature for call in event.calls) == self.batch
@@ -97,30 +97,30 @@ class Stall:
         return replace(self, forcing=False, forced=False, borne=True), ALLOW
 
     def _stop(self, event: ReplyReceived, count: int, did: str) -> Stop:
-        return stop(NAME, CODE, count, self.limits.stall_batches + 1, {"told to finish, it": did, **_tools(event)})
+        return stop(_NAME, _CODE, count, self.limits.stall_batches + 1, {"told to finish, it": did, **_tools(event)})
 
-    def _replied(self, event: ReplyReceived) -> tuple[Stall, Verdict]:
+    def _replied(self, event: ReplyReceived) -> tuple[StallGuard, Verdict]:
         if not event.calls:
             return self, ALLOW
         then = self._next(frozenset(call.signature for call in event.calls))
         refuses = any(not finishing(call) for call in event.calls)
         if refuses and then.batches.completed(self.limits.cycle_rounds) is not None:
-            return then, stop(NAME, CODE, self.limits.cycle_rounds, self.limits.cycle_rounds, _tools(event))
+            return then, stop(_NAME, _CODE, self.limits.cycle_rounds, self.limits.cycle_rounds, _tools(event))
         return then._judge(event)
 
-    def _next(self, batch: Batch) -> Stall:
+    def _next(self, batch: CallBatch) -> StallGuard:
         """The batch before is complete: fold its outcome in, and begin the new one."""
         brought = self._brought()
         batches = self.batches.add((self.batch, brought)) if self.batch else self.batches
         if batch != self.batch:
-            return Stall(self.limits, batches, batch, count=1, tree=self.tree, borne=self.borne)
+            return StallGuard(self.limits, batches, batch, count=1, tree=self.tree, borne=self.borne)
         news = self.earlier is not None and self.earlier != brought
         return replace(self, batches=batches, count=2 if news else self.count + 1, results={}, earlier=brought)
 
-    def _judge(self, event: ReplyReceived) -> tuple[Stall, Verdict]:
+    def _judge(self, event: ReplyReceived) -> tuple[StallGuard, Verdict]:
         first = self.limits.stall_batches
         if self.count >= first + 2:
-            return self, stop(NAME, CODE, self.count, first + 1, _tools(event))
+            return self, stop(_NAME, _CODE, self.count, first + 1, _tools(event))
         if self.count == first + 1:
             told = "unless the results change now, your next turn has its tools withheld: finish then, or give up."
             return replace(self, forcing=True), self._warn(f"Stalled: {told}", event)
@@ -130,7 +130,7 @@ class Stall:
 
     def _warn(self, advice: str, event: ReplyReceived) -> Warn:
         message = f"You asked for the same calls {self.count} times in a row and the results did not change. {advice}"
-        return Warn(NAME, CODE, message, self.count, self.limits.stall_batches + 1, _tools(event))
+        return Warn(_NAME, _CODE, message, self.count, self.limits.stall_batches + 1, _tools(event))
 
 
 def _tools(event: ReplyReceived) -> Evidence:

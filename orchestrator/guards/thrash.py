@@ -1,4 +1,4 @@
-"""Thrash: one file written over and over, or taken back to what it was (R3.9)."""
+"""Thrash: one file written over and over, or taken back to what it was."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from orchestrator.guards.guard import stop
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.recent import MOST
 
-NAME = "thrash"
-CODE = "thrashing"
+_NAME = "thrash"
+_CODE = "thrashing"
 _CONTENTS = 32
 
 
@@ -48,14 +48,14 @@ class FileHistory:
 
 
 @dataclass(frozen=True, slots=True)
-class Thrash:
+class ThrashGuard:
     """Histories of the files written last, by path. What changed white space alone, or nothing, does not count; what a
     command changed does."""
 
     limits: GuardLimits
     files: Mapping[str, FileHistory] = field(default_factory=dict)
 
-    def observe(self, event: Event) -> tuple[Thrash, Verdict]:
+    def observe(self, event: Event) -> tuple[ThrashGuard, Verdict]:
         """Add what a finished call wrote."""
         if not isinstance(event, ToolFinished) or not event.writes:
             return self, ALLOW
@@ -65,7 +65,7 @@ class Thrash:
             worst = max(worst, self._add(files, write), key=strictness)
         while len(files) > MOST:
             del files[next(iter(files))]
-        return Thrash(self.limits, files), worst
+        return ThrashGuard(self.limits, files), worst
 
     def _add(self, files: dict[str, FileHistory], write: FileWrite) -> Verdict:
         path = posixpath.normpath(write.path)
@@ -94,8 +94,8 @@ class Thrash:
         message = (
             f"{path} {what} {count}th time; at {limit} the attempt is stopped. Decide what it must hold, then write it."
         )
-        return Warn(NAME, CODE, message, count, limit, {"file": path})
+        return Warn(_NAME, _CODE, message, count, limit, {"file": path})
 
 
 def _stop(path: str, rule: str, count: int, limit: int) -> Verdict:
-    return stop(NAME, CODE, count, limit, {"file": path, "rule": rule})
+    return stop(_NAME, _CODE, count, limit, {"file": path, "rule": rule})

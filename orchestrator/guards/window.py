@@ -9,13 +9,13 @@ from orchestrator.domain.verdict import ALLOW, Verdict, Warn
 from orchestrator.guards.guard import stop
 from orchestrator.guards.limits import GuardLimits
 
-NAME = "window"
-CODE = "context_exhausted"
+_NAME = "window"
+_CODE = "context_exhausted"
 _LEAST = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class WindowGuard:
     """A compaction has gained headroom when it leaves at least a twentieth of the cap free. The cap is the window's, or
     after a context-length error the size that was refused. So one that takes nearly nothing away from a request over
     the cap gains none, and one that was due to the number of calls, with room left, has it, whatever it took away. How
@@ -25,7 +25,7 @@ class Window:
     limits: GuardLimits
     in_vain: int = 0
 
-    def observe(self, event: Event) -> tuple[Window, Verdict]:
+    def observe(self, event: Event) -> tuple[WindowGuard, Verdict]:
         """Compare the window after a compaction with its cap; one of which the cap is not known says nothing."""
         if not isinstance(event, Compacted) or event.token_cap <= 0:
             return self, ALLOW
@@ -33,7 +33,7 @@ class Window:
             return replace(self, in_vain=0), ALLOW
         return replace(self, in_vain=self.in_vain + 1)._judge(event)
 
-    def _judge(self, event: Compacted) -> tuple[Window, Verdict]:
+    def _judge(self, event: Compacted) -> tuple[WindowGuard, Verdict]:
         most = self.limits.compactions_without_headroom
         evidence = {
             "tokens before compaction": event.uncompacted_tokens,
@@ -41,11 +41,11 @@ class Window:
             "cap": event.token_cap,
         }
         if self.in_vain >= most:
-            return self, stop(NAME, CODE, self.in_vain, most, evidence)
+            return self, stop(_NAME, _CODE, self.in_vain, most, evidence)
         if self.in_vain < most - 1:
             return self, ALLOW
         message = (
             f"The conversation is near its limit and compacting it no longer helps ({self.in_vain} of {most}). "
             "Finish now: ask for less output, and call finish_task."
         )
-        return self, Warn(NAME, CODE, message, self.in_vain, most, evidence)
+        return self, Warn(_NAME, _CODE, message, self.in_vain, most, evidence)

@@ -25,10 +25,10 @@ from neo4j.exceptions import (
 
 from orchestrator.domain.errors import GraphError
 from orchestrator.domain.lifecycle import TransitionError
-from orchestrator.store.endpoint import Endpoint, Server, Source, unusable
+from orchestrator.store.endpoint import EndpointSource, GraphEndpoint, Server, unusable
 from orchestrator.store.statements import statement
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 Row = dict[str, Any]
 
 AWAY = (ServiceUnavailable, SessionExpired, DatabaseUnavailable, ConnectionAcquisitionTimeoutError)
@@ -75,19 +75,19 @@ class Connection:
     """Sessions on one endpoint. When it is away, operations wait up to `wait_s` seconds, telling `on_wait`, and locate
     it anew: an embedded server that was killed is started again. Safe to share between threads."""
 
-    def __init__(self, source: Source, *, wait_s: float, on_wait: Callable[[str], None]) -> None:
+    def __init__(self, source: EndpointSource, *, wait_s: float, on_wait: Callable[[str], None]) -> None:
         self._source = source
         self._wait_s = wait_s
         self._on_wait = on_wait
         self._lock = threading.Lock()
         self._drivers: tuple[neo4j.Driver, neo4j.Driver] | None = None
-        self._endpoint: Endpoint | None = None
+        self._endpoint: GraphEndpoint | None = None
         self._closed = False
 
-    def write(self, work: Callable[[Transaction], T]) -> T:
+    def write(self, work: Callable[[Transaction], _T]) -> _T:
         """Run `work` as one write transaction, again where its end is unknown: it must be repeatable."""
 
-        def call(session: neo4j.Session) -> T:
+        def call(session: neo4j.Session) -> _T:
             return session.execute_write(lambda tx: work(Transaction(tx)))
 
         try:
@@ -97,13 +97,13 @@ class Connection:
             # and another as it is. Look once more before an impossible step is believed.
             return self._patiently(call)
 
-    def read(self, work: Callable[[Transaction], T]) -> T:
+    def read(self, work: Callable[[Transaction], _T]) -> _T:
         """Run `work` as one read transaction."""
         return self._patiently(lambda session: session.execute_read(lambda tx: work(Transaction(tx))))
 
     def user_session(
-        self, call: Callable[[neo4j.Session], T], refusal: Callable[[Neo4jError], Exception | None], *, write: bool
-    ) -> T:
+        self, call: Callable[[neo4j.Session], _T], refusal: Callable[[Neo4jError], Exception | None], *, write: bool
+    ) -> _T:
         """Give `call` a session for the user's own Cypher: read-only by right of the connection unless `write`.
         `refusal` turns what the user's words caused into the user's error, and anything else into None."""
         return self._patiently(call, reader=not write, refusal=refusal, again=_never if write else _away)
@@ -123,12 +123,12 @@ class Connection:
 
     def _patiently(
         self,
-        call: Callable[[neo4j.Session], T],
+        call: Callable[[neo4j.Session], _T],
         *,
         reader: bool = False,
         again: Callable[[BaseException], bool] | None = None,
         refusal: Callable[[Neo4jError], Exception | None] = lambda _error: None,
-    ) -> T:
+    ) -> _T:
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception(again or _worth_repeating),
             stop=self._stop,
@@ -137,13 +137,13 @@ class Connection:
             reraise=True,
         )
         try:
-            answer: T = retrying(self._once, call, reader)
+            answer: _T = retrying(self._once, call, reader)
             return answer
         except (DriverError, Neo4jError) as error:
             users = refusal(error) if isinstance(error, Neo4jError) else None
             raise users or translate(error, self._endpoint) from error
 
-    def _once(self, call: Callable[[neo4j.Session], T], reader: bool) -> T:
+    def _once(self, call: Callable[[neo4j.Session], _T], reader: bool) -> _T:
         drivers, endpoint = self._open()
         access = neo4j.READ_ACCESS if reader else neo4j.WRITE_ACCESS
         try:
@@ -153,7 +153,7 @@ class Connection:
             self._forget(drivers)
             raise
 
-    def _open(self) -> tuple[tuple[neo4j.Driver, neo4j.Driver], Endpoint]:
+    def _open(self) -> tuple[tuple[neo4j.Driver, neo4j.Driver], GraphEndpoint]:
         with self._lock:
             if self._closed:
                 raise GraphError("The connection to the graph was closed.")
@@ -215,13 +215,13 @@ def _wait(state: tenacity.RetryCallState) -> float:
     return _CONFLICT_WAIT(state) if _conflicted(state) else _AWAY_WAIT(state)
 
 
-def _drivers(endpoint: Endpoint) -> tuple[neo4j.Driver, neo4j.Driver]:
+def _drivers(endpoint: GraphEndpoint) -> tuple[neo4j.Driver, neo4j.Driver]:
     """The driver for our own work and the one for the user's reads (the same where rights need no second user)."""
     main = _driver(endpoint, (endpoint.username, endpoint.password))
     return main, (main if endpoint.reader is None else _driver(endpoint, endpoint.reader))
 
 
-def _driver(endpoint: Endpoint, auth: tuple[str, str]) -> neo4j.Driver:
+def _driver(endpoint: GraphEndpoint, auth: tuple[str, str]) -> neo4j.Driver:
     try:
         return neo4j.GraphDatabase.driver(
             endpoint.uri,
@@ -253,7 +253,7 @@ _BY_CODE: Mapping[str, tuple[str, str]] = {
 }
 
 
-def translate(error: Exception, endpoint: Endpoint | None) -> GraphError:
+def translate(error: Exception, endpoint: GraphEndpoint | None) -> GraphError:
     """The driver's error as one message that says the way out."""
     names = {
         "uri": endpoint.uri if endpoint else "?",

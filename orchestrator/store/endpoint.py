@@ -14,7 +14,7 @@ SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class GraphEndpoint:
     """One Bolt address with its credentials. `reader` is the (user, password) whose rights are read-only; None where
     read access mode alone keeps writes out (Neo4j)."""
 
@@ -37,14 +37,14 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class EndpointSource:
     """How to come by an endpoint: `locate` may start a server, `release` gives up what it holds (safe to repeat)."""
 
-    locate: Callable[[], Endpoint]
+    locate: Callable[[], GraphEndpoint]
     release: Callable[[], None]
 
 
-def neo4j_endpoint(environ: Mapping[str, str]) -> Endpoint:
+def neo4j_endpoint(environ: Mapping[str, str]) -> GraphEndpoint:
     """The Neo4j that NEO4J_URI, NEO4J_USERNAME, NEO4J_PASSWORD and NEO4J_DATABASE name. Raises UserError for an address
     that is none of Bolt's, and without a password."""
     uri, password = environ["NEO4J_URI"], environ.get("NEO4J_PASSWORD")
@@ -55,7 +55,7 @@ def neo4j_endpoint(environ: Mapping[str, str]) -> Endpoint:
             f"NEO4J_URI is set ({uri}) but NEO4J_PASSWORD is not.",
             next_step="Set NEO4J_PASSWORD, or unset NEO4J_URI to use the embedded server.",
         )
-    return Endpoint(
+    return GraphEndpoint(
         kind="neo4j",
         uri=uri,
         username=environ.get("NEO4J_USERNAME") or "neo4j",

@@ -8,8 +8,8 @@ from typing import Any
 
 from orchestrator.domain.errors import StaleFenceError
 from orchestrator.store.connection import Connection, Row, Transaction
-from orchestrator.store.records import finish, iso, properties
-from orchestrator.store.texts import Texts
+from orchestrator.store.mapping import finish, iso, properties
+from orchestrator.store.redaction import Redaction
 
 LIVE = ["running", "awaiting_qc"]
 """Statuses of an attempt about which something may still be written."""
@@ -18,7 +18,7 @@ LIVE = ["running", "awaiting_qc"]
 class Part:
     """One group of the adapter's operations."""
 
-    def __init__(self, connection: Connection, texts: Texts) -> None:
+    def __init__(self, connection: Connection, texts: Redaction) -> None:
         self._connection = connection
         self._texts = texts
 
@@ -32,7 +32,7 @@ class Part:
 
 
 def fence(tx: Transaction, attempt_id: str, expected: int | None, at: datetime | None = None) -> Row:
-    """Lock the attempt, then refuse when its fence is not `expected` or it is closed (rule 3). The first statement of
+    """Lock the attempt, then refuse when its fence is not `expected` or it is closed. The first statement of
     every write about an attempt; `at` tells that something happened to it. Returns its fence, status, repository and
     finishedAt."""
     if at is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from orchestrator.domain.errors import GraphError, UserError
-from orchestrator.domain.records import Plan, PlannedTask, PlanningRound, Repository
+from orchestrator.domain.plan import Plan, PlannedTask, PlanningRound, Repository
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.part import Part
 

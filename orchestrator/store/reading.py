@@ -6,28 +6,19 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
+from orchestrator.domain.attempt import AttemptSummary, AttemptTotals, Check
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.finding import Finding
-from orchestrator.domain.records import (
-    Assessment,
-    AttemptSummary,
-    AttemptTotals,
-    Check,
-    Criterion,
-    Plan,
-    PlannedTask,
-    Repository,
-    Review,
-    Run,
-    Spend,
-    TaskState,
-)
-from orchestrator.domain.task import Task
+from orchestrator.domain.plan import Assessment, Plan, PlannedTask, Repository
+from orchestrator.domain.review import Criterion, Review
+from orchestrator.domain.run import Run
+from orchestrator.domain.task import Task, TaskState
+from orchestrator.domain.usage import Usage
 from orchestrator.store.connection import Row, Transaction
+from orchestrator.store.mapping import build, instant
 from orchestrator.store.part import Part
-from orchestrator.store.records import build, instant
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class Reading(Part):
@@ -124,7 +115,7 @@ class Reading(Part):
         rows = self._rows("run_spans", runId=run_id, taskId=task_id)
         return tuple((instant(row["begun"]), instant(row["ended"])) for row in rows)
 
-    def spend(self, *, run_id: str | None = None, task_id: str | None = None) -> Spend:
+    def spend(self, *, run_id: str | None = None, task_id: str | None = None) -> Usage:
         """What a run, or a task (within a run if both are given), has cost; reviews included, unsettled turns at what
         they reserved. Nothing for neither."""
         if run_id is not None:
@@ -132,10 +123,10 @@ class Reading(Part):
         else:
             rows = self._rows("spend_task", taskId=task_id)
         if not rows:
-            return Spend()
+            return Usage()
         row = rows[0]
         usd = None if row["unknown"] else float(row["usd"])
-        return Spend(int(row["promptTokens"]), int(row["completionTokens"]), usd)
+        return Usage(int(row["promptTokens"]), int(row["completionTokens"]), usd)
 
     def resolve(self, text: str, repository_id: str) -> tuple[str, str]:
         """(label, id) for a full id, a task's key in the newest plan, or a unique prefix of an id. Raises UserError
@@ -156,7 +147,7 @@ class Reading(Part):
     def _rows(self, name: str, **parameters: Any) -> list[Row]:
         return self._connection.read(lambda tx: tx.run(name, **parameters))
 
-    def _build(self, cls: type[T], stored: Row, **known: Any) -> T:
+    def _build(self, cls: type[_T], stored: Row, **known: Any) -> _T:
         return build(cls, self._texts.whole(stored), **known)
 
     def _findings(self, tx: Transaction, name: str, attempt_id: str) -> tuple[Finding, ...]:

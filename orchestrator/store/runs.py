@@ -7,10 +7,10 @@ from datetime import datetime
 
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.lifecycle import OPEN_RUN, RunStatus, allowed_from, check_transition
-from orchestrator.domain.records import Run
+from orchestrator.domain.run import Run
 from orchestrator.store.connection import Row, Transaction
+from orchestrator.store.mapping import build, iso
 from orchestrator.store.part import Part
-from orchestrator.store.records import build, iso
 
 BARRING = ["blocked", "cancelled", "failed", "rejected"]
 """Statuses of a dependency that keep its dependents blocked."""

@@ -1,4 +1,4 @@
-"""The graph's schema: created idempotently at the first connection, known by a version node afterwards (rule 8)."""
+"""The graph's schema: created idempotently at the first connection, known by a version node afterwards."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orchestrator.store.connection import Connection
 from orchestrator.store.endpoint import Server
 from orchestrator.store.statements import schema_statements
 
-VERSION = 1
+SCHEMA_VERSION = 1
 OLDEST_NEO4J = (5, 26)
 
 
@@ -18,17 +18,17 @@ def ensure_schema(connection: Connection) -> None:
     Raises GraphError for a server too old, foreign data, and a schema that a newer release made."""
     check_server(connection.server())
     version = _version(connection)
-    if version == VERSION:
+    if version == SCHEMA_VERSION:
         return
-    if version is not None and version > VERSION:
+    if version is not None and version > SCHEMA_VERSION:
         raise GraphError(
-            f"The graph's schema is version {version}, made by a newer release; this one knows version {VERSION}.",
+            f"The graph's schema is version {version}, made by a newer release; this one knows version {SCHEMA_VERSION}.",
             next_step="Upgrade orchestrate, or use another database (NEO4J_DATABASE) or ORCHESTRATE_HOME.",
         )
     _refuse_foreign(connection)
     for text in schema_statements():  # schema and data may not share a transaction
         connection.write(lambda tx, text=text: tx.execute(text))  # type: ignore[misc]  # bound at once, on purpose
-    connection.write(lambda tx: tx.run("schema_version_set", version=VERSION))
+    connection.write(lambda tx: tx.run("schema_version_set", version=SCHEMA_VERSION))
 
 
 def check_server(server: Server) -> None:

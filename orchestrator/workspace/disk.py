@@ -13,7 +13,7 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _SAYS_FULL = ("no space left on device", "disk quota exceeded")
 
 
-def refused(what: str, error: Exception | str) -> WorkspaceError:
+def disk_error(what: str, error: Exception | str) -> WorkspaceError:
     """`what` failed: a DiskFullError where the disk is full, else a WorkspaceError with the system's own words. git and
     libgit2 tell it in text."""
     said = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
@@ -28,7 +28,7 @@ def disk(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise refused(what, error) from error
+        raise disk_error(what, error) from error
 
 
 def replace_text(path: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""The one way git is run: by argument list, hardened, bounded in time (architecture.md, decision 6).
+"""The one way git is run: by argument list, hardened, bounded in time.
 
 The worker is hostile to git, so nothing that it can write is consulted: the git directory, work tree and index come
 from us, hooks, fsmonitor, signing, conversions, aliases, external diffs and prompts are off.
@@ -15,12 +15,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from orchestrator.domain.errors import UserError, WorkspaceError
-from orchestrator.workspace.disk import refused
+from orchestrator.workspace.disk import disk_error
 
 OLDEST = (2, 38)
 """`git merge-tree --write-tree` came with git 2.38."""
 
-SECONDS = 120.0
+GIT_TIMEOUT_S = 120.0
 """How long one git command may take; only a pathological repository needs more than a few seconds."""
 
 _CONFIG = {
@@ -65,7 +65,7 @@ _ISOLATED = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "HOME
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GitResult:
     """What git answered: exit code, stdout as bytes, stderr decoded."""
 
     code: int
@@ -94,14 +94,14 @@ class Git:
     users: bool = False
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
-    def __call__(self, *arguments: str, feed: bytes = b"", seconds: float = SECONDS) -> Answer:
+    def __call__(self, *arguments: str, feed: bytes = b"", seconds: float = GIT_TIMEOUT_S) -> GitResult:
         """Run it; raises WorkspaceError with git's own message unless it exits with 0."""
         answer = self.ask(*arguments, feed=feed, seconds=seconds)
         if answer.code != 0:
             raise failure(arguments, answer)
         return answer
 
-    def ask(self, *arguments: str, feed: bytes = b"", seconds: float = SECONDS) -> Answer:
+    def ask(self, *arguments: str, feed: bytes = b"", seconds: float = GIT_TIMEOUT_S) -> GitResult:
         """Run it, whatever it exits with. Raises WorkspaceError when it cannot start or does not end in time."""
         try:
             done = subprocess.run(
@@ -112,8 +112,8 @@ class Git:
         except subprocess.TimeoutExpired:
             raise _too_slow(arguments, seconds) from None
         except OSError as error:
-            raise refused(f"git {arguments[0]} could not be started", error) from error
-        return Answer(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace").strip())
+            raise disk_error(f"git {arguments[0]} could not be started", error) from error
+        return GitResult(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace").strip())
 
     def command(self, arguments: Sequence[str]) -> list[str]:
         """The whole command line, for callers that read the output as it comes."""
@@ -135,10 +135,10 @@ class Git:
             yield from ("-C", str(self.work_tree), f"--work-tree={self.work_tree}")
 
 
-def failure(arguments: Sequence[str], answer: Answer) -> WorkspaceError:
+def failure(arguments: Sequence[str], answer: GitResult) -> WorkspaceError:
     """git's failure as an error with git's own message."""
     said = answer.err or os.fsdecode(answer.out).strip() or f"exit code {answer.code}"
-    return refused(f"git {arguments[0]} failed", said)
+    return disk_error(f"git {arguments[0]} failed", said)
 
 
 def _missing() -> UserError:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.domain.errors import PathRefusedError, ToolError
-from orchestrator.workspace.disk import FULL, refused
+from orchestrator.workspace.disk import FULL, disk_error
 
 LARGEST_READ = 32_000_000
 """Bytes of a file that read() takes."""
@@ -70,7 +70,7 @@ def _check_part(part: str, path: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class ConfinedTree:
     """Files under one folder of ours, by components from its top. `staging` is a folder beside it, on the same file
     system, where new content is written before it is moved into place."""
 
@@ -188,7 +188,7 @@ def _explanation(path: str, error: OSError) -> Exception:
     if error.errno == errno.EISDIR:
         return ToolError(f"{path} is a folder. Name a file.")
     if error.errno in FULL:
-        return refused(f"{path} cannot be written", error)
+        return disk_error(f"{path} cannot be written", error)
     return ToolError(f"{path}: {error.strerror}.")
 
 

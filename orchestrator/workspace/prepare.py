@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import WorkspaceError
-from orchestrator.settings import Settings
 from orchestrator.workspace.disk import disk, replace_text
 from orchestrator.workspace.git import Git
 from orchestrator.workspace.lock import file_lock
-from orchestrator.workspace.place import Place
 from orchestrator.workspace.sandbox import Sandbox
-from orchestrator.workspace.sandbox.box import Bounds, Box, Mount
+from orchestrator.workspace.sandbox.spec import CommandLimits, Mount, SandboxSpec
+from orchestrator.workspace.worktree_dir import WorktreeDir
 
 PREPARED = "prepared-"
 """How the folders of prepared worktrees begin; all share them, so sweep leaves them."""
@@ -68,13 +68,13 @@ class Preparation:
     sandbox: Sandbox
     settings: Settings
 
-    def of(self, start: str, head: str, box: Callable[[Place], Box]) -> Prepared | None:
+    def of(self, start: str, head: str, box: Callable[[WorktreeDir], SandboxSpec]) -> Prepared | None:
         """The result for the content of `start`, None when no commands are set. Raises WorkspaceError with the output
         of a command that fails."""
         commands = self.settings.workspace.prepare
         if not commands:
             return None
-        place = Place(self.home, f"{PREPARED}{self._key(start)}")
+        place = WorktreeDir(self.home, f"{PREPARED}{self._key(start)}")
         note = place.folder / _NOTE
         with file_lock(self.home / "prepare.lock"):
             if not note.exists():
@@ -90,9 +90,9 @@ class Preparation:
         facts = [self.settings.workspace.model_dump(), self.settings.sandbox.network, self.sandbox.level, manifests]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
-    def _run(self, commands: Sequence[str], box: Box) -> None:
+    def _run(self, commands: Sequence[str], box: SandboxSpec) -> None:
         for command in commands:
-            result = self.sandbox.run(box, command, Bounds.of(self.settings))
+            result = self.sandbox.run(box, command, CommandLimits.of(self.settings))
             if result.exit_code != 0:
                 how = result.detail or f"exit code {result.exit_code}"
                 raise WorkspaceError(
@@ -101,7 +101,7 @@ class Preparation:
                 )
 
 
-def _left(place: Place, box: Box) -> list[str]:
+def _left(place: WorktreeDir, box: SandboxSpec) -> list[str]:
     """The ignored files and folders, but for the places of shared ones."""
     listed = place.git("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory").fields()
     shared = {mount.target for mount in box.shared}

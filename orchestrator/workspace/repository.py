@@ -11,10 +11,10 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from orchestrator.domain.errors import UserError
-from orchestrator.domain.records import Repository
-from orchestrator.domain.spelling import counted
-from orchestrator.workspace.disk import FULL, refused
-from orchestrator.workspace.git import Answer, Git, require_version
+from orchestrator.domain.plan import Repository
+from orchestrator.domain.text import counted
+from orchestrator.workspace.disk import FULL, disk_error
+from orchestrator.workspace.git import Git, GitResult, require_version
 
 OUR_NAME = "orchestrate"
 OUR_EMAIL = "orchestrate@localhost"
@@ -54,7 +54,7 @@ class UserRepository:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the user should know before work starts (cli.md: a dirty checkout is named in a warning)."""
+        """What the user should know before work starts (a dirty checkout is named in a warning)."""
         return tuple(text for text in self._all_warnings() if text)
 
     @property
@@ -137,7 +137,7 @@ def _no_repository(folder: Path, said: str) -> UserError:
     )
 
 
-def _line(answer: Answer) -> str:
+def _line(answer: GitResult) -> str:
     return answer.text.strip() if answer.code == 0 else ""
 
 
@@ -163,7 +163,7 @@ def ensure_home(home: Path) -> None:
         probe.unlink(missing_ok=True)
     except OSError as error:
         if error.errno in FULL:
-            raise refused(f"{home} cannot be written", error) from error
+            raise disk_error(f"{home} cannot be written", error) from error
         raise UserError(f"{home} cannot be written: {error.strerror}.", next_step=way_out) from error
 
 

@@ -11,17 +11,17 @@ from functools import lru_cache
 
 from orchestrator.domain.errors import ToolError
 from orchestrator.workspace.git import Git
-from orchestrator.workspace.paths import Tree
+from orchestrator.workspace.paths import ConfinedTree
 from orchestrator.workspace.repository import printable
 
 MOST_LINES = 500
 LONGEST_LINE = 400
-SECONDS = 20.0
+SEARCH_TIMEOUT_S = 20.0
 
 _GREP = ("grep", "--no-color", "--untracked", "--full-name", "-n", "-I", "-z")
 
 
-def files(git: Git, tree: Tree, path: str, glob: str | None) -> tuple[str, ...]:
+def files(git: Git, tree: ConfinedTree, path: str, glob: str | None) -> tuple[str, ...]:
     """Tracked and untracked but not ignored files that exist, sorted."""
     listed = git(
         "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", _spec(path, glob)
@@ -30,7 +30,7 @@ def files(git: Git, tree: Tree, path: str, glob: str | None) -> tuple[str, ...]:
     return tuple(sorted(printable(name) for name in present))
 
 
-def _is_file(tree: Tree, name: str) -> bool:
+def _is_file(tree: ConfinedTree, name: str) -> bool:
     entry = tree.root / name
     return entry.is_symlink() or entry.is_file()
 
@@ -49,7 +49,7 @@ def _escaped(path: str) -> str:
     return "".join(f"\\{letter}" if letter in "\\*?[]" else letter for letter in path)
 
 
-def search(git: Git, pattern: str, path: str, glob: str | None) -> tuple[str, ...]:
+def search_lines(git: Git, pattern: str, path: str, glob: str | None) -> tuple[str, ...]:
     """`path:line:text`, at most 500 lines and 20 seconds; a last line says when it was cut. Raises ToolError for a
     pattern that is no regular expression."""
     if not pattern or "\0" in pattern or "\n" in pattern:
@@ -64,7 +64,7 @@ def search(git: Git, pattern: str, path: str, glob: str | None) -> tuple[str, ..
         errors.seek(0)
         said = errors.read(2_000).decode("utf-8", "replace").strip()
     if not in_time:
-        return (*lines, f"(stopped after {SECONDS:g} seconds; narrow the pattern or the path)")
+        return (*lines, f"(stopped after {SEARCH_TIMEOUT_S:g} seconds; narrow the pattern or the path)")
     if running.returncode not in (0, 1, -signal.SIGKILL):
         raise ToolError(f"{pattern!r} cannot be searched for: {said}")
     return lines
@@ -79,7 +79,7 @@ def _knows_perl() -> bool:
 
 def _collect(running: subprocess.Popen[bytes]) -> tuple[tuple[str, ...], bool]:
     """The lines, and whether the search ended before its time was up."""
-    alarm = threading.Timer(SECONDS, running.kill)
+    alarm = threading.Timer(SEARCH_TIMEOUT_S, running.kill)
     alarm.start()
     try:
         lines = tuple(_matches(running))

@@ -15,7 +15,7 @@ from pathlib import Path
 import pygit2
 
 from orchestrator.domain.errors import UserError, WorkspaceError
-from orchestrator.domain.ports import Merge
+from orchestrator.domain.workspace import MergeCommit
 from orchestrator.workspace.disk import disk, replace_text
 from orchestrator.workspace.git import Git, failure
 from orchestrator.workspace.lock import file_lock
@@ -76,7 +76,7 @@ class Shadow:
             raise WorkspaceError(f"The Shadow holds no commit or tree {revision!r}.")
         return found.text
 
-    def merge(self, *, head: str, base: str, tree: str, message: str, trailers: Mapping[str, str]) -> Merge:
+    def merge(self, *, head: str, base: str, tree: str, message: str, trailers: Mapping[str, str]) -> MergeCommit:
         """One commit on `head` with what changed from `base` to `tree`, anchored; no branch moves. Both sides become
         commits on `base` first, so that git finds exactly that as the merge base (its --merge-base came in 2.40)."""
         objects = self.objects()
@@ -85,12 +85,12 @@ class Shadow:
         asked = self.git.ask("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
         if asked.code == 1:
             paths = asked.fields()[1:]
-            return Merge(None, paths, f"both the run and the attempt changed {', '.join(paths)}")
+            return MergeCommit(None, paths, f"both the run and the attempt changed {', '.join(paths)}")
         if asked.code != 0:
             raise failure(("merge-tree",), asked)
         commit = self._commit(objects, asked.fields()[0].strip(), head, with_trailers(message, trailers))
         self.git("update-ref", f"refs/orchestrate/commits/{commit}", commit)
-        return Merge(commit)
+        return MergeCommit(commit)
 
     def _commit(self, objects: pygit2.Repository, tree: str, parent: str, message: str) -> str:
         who = self.repository.identity

@@ -1,4 +1,4 @@
-"""A worktree as a git tree (decision 5), by two ways that give the same tree.
+"""A worktree as a git tree, by two ways that give the same tree.
 
 Of the paths that a file tool touched, blobs and the folders above them are rebuilt in this process (about 1 ms). After
 a command, git looks everywhere with a private index as its stat cache. Each snapshot is anchored: the attempt's one
@@ -17,15 +17,15 @@ import pygit2
 from pygit2.enums import FileMode
 
 from orchestrator.domain.errors import ToolError, WorkspaceError
-from orchestrator.workspace.disk import refused
+from orchestrator.workspace.disk import disk_error
 from orchestrator.workspace.folders import make_accessible
 from orchestrator.workspace.git import Git
-from orchestrator.workspace.paths import LARGEST_READ, Tree, is_git_name
+from orchestrator.workspace.paths import LARGEST_READ, ConfinedTree, is_git_name
 from orchestrator.workspace.repository import printable
 
-Entry = tuple[pygit2.Oid, int]
-Parts = tuple[str, ...]
-Edits = dict[str, "Entry | Edits | None"]
+TreeEntry = tuple[pygit2.Oid, int]
+PathParts = tuple[str, ...]
+Edits = dict[str, "TreeEntry | Edits | None"]
 
 _NOBODY = pygit2.Signature("orchestrate", "orchestrate@localhost", 0, 0)
 _RULES = (".gitignore", ".gitattributes", ".gitmodules")
@@ -36,21 +36,21 @@ _WORKERS_FAULT = ("can only add regular files", "File name too long")
 class Snapshots:
     """The snapshots of one worktree. `git` has its work tree and private index; `ref` anchors them."""
 
-    def __init__(self, git: Git, tree: Tree, objects: pygit2.Repository, ref: str, start: str) -> None:
+    def __init__(self, git: Git, tree: ConfinedTree, objects: pygit2.Repository, ref: str, start: str) -> None:
         self._git = git
         self._tree = tree
         self._objects = objects
         self._ref = ref
-        self._written: set[Parts] = set()
+        self._written: set[PathParts] = set()
         self._last = ""
         self._tip = objects.references[ref].target if ref in objects.references else None
         self._anchor(start)
 
-    def wrote(self, parts: Parts) -> None:
-        """A file tool wrote this path: from now on it counts, also when git ignores it (R4.10)."""
+    def wrote(self, parts: PathParts) -> None:
+        """A file tool wrote this path: from now on it counts, also when git ignores it."""
         self._written.add(parts)
 
-    def of(self, touched: Sequence[Parts]) -> str:
+    def of(self, touched: Sequence[PathParts]) -> str:
         """The last snapshot with these paths as they are now. Raises WorkspaceError when it cannot be written."""
         self._written.update(touched)
         if any(self._is_large(parts) for parts in touched):
@@ -61,7 +61,7 @@ class Snapshots:
             tree = self._rebuild(root, _nested(changed)) or self._objects.TreeBuilder().write()
             return self._anchor(str(tree))
         except (pygit2.GitError, OSError) as error:
-            raise refused("The snapshot cannot be written", error) from error
+            raise disk_error("The snapshot cannot be written", error) from error
 
     def of_all(self) -> str:
         """The whole worktree as it is now. Raises ToolError naming a nested `.git`."""
@@ -79,16 +79,16 @@ class Snapshots:
             said = added.err.splitlines()[0].removeprefix("error: ")
             raise ToolError(f"{printable(said)}. Remove it: only files, folders and symlinks of usual depth are kept.")
         if added.code != 0:
-            raise refused("The workspace cannot be written as a tree", added.err)
+            raise disk_error("The workspace cannot be written as a tree", added.err)
         self._force(sorted(self._written))
 
-    def _force(self, written: Sequence[Parts]) -> None:
+    def _force(self, written: Sequence[PathParts]) -> None:
         present = [parts for parts in written if self._entry_mode(parts)]
         if present:
             feed = b"".join(os.fsencode("/".join(parts)) + b"\0" for parts in present)
             self._git("update-index", "--add", "--replace", "-z", "--stdin", feed=feed)
 
-    def _is_large(self, parts: Parts) -> bool:
+    def _is_large(self, parts: PathParts) -> bool:
         try:
             status = self._tree.stat(parts)
         except ToolError:
@@ -99,7 +99,7 @@ class Snapshots:
     def _root(self) -> Path:
         return self._tree.root
 
-    def _entry_mode(self, parts: Parts) -> int:
+    def _entry_mode(self, parts: PathParts) -> int:
         """The git mode of what stands at a path, 0 for nothing that git stores."""
         try:
             status = self._tree.stat(parts)
@@ -112,7 +112,7 @@ class Snapshots:
         executable = FileMode.BLOB_EXECUTABLE if status.st_mode & 0o100 else FileMode.BLOB
         return executable if stat.S_ISREG(status.st_mode) else 0
 
-    def _entry(self, parts: Parts) -> Entry | None:
+    def _entry(self, parts: PathParts) -> TreeEntry | None:
         mode = self._entry_mode(parts)
         if not mode:
             return None
@@ -131,7 +131,7 @@ class Snapshots:
                 builder.remove(name)
         return builder.write() if len(builder) else None
 
-    def _folder(self, there: pygit2.Object | None, edits: Edits) -> Entry | None:
+    def _folder(self, there: pygit2.Object | None, edits: Edits) -> TreeEntry | None:
         inside = there.id if there is not None and there.filemode == FileMode.TREE else None
         tree = self._rebuild(inside, edits)
         return (tree, FileMode.TREE) if tree else None
@@ -145,7 +145,7 @@ class Snapshots:
         return tree
 
 
-def _nested(changed: dict[Parts, Entry | None]) -> Edits:
+def _nested(changed: dict[PathParts, TreeEntry | None]) -> Edits:
     """Edits by folder; a path and one under it cannot both exist, so the absent of the two is left out."""
     top: Edits = {}
     for parts, entry in sorted(changed.items(), key=lambda item: item[1] is not None):
@@ -160,7 +160,7 @@ def _nested(changed: dict[Parts, Entry | None]) -> Edits:
     return top
 
 
-def _spared(there: pygit2.Object, edit: Entry | Edits | None) -> bool:
+def _spared(there: pygit2.Object, edit: TreeEntry | Edits | None) -> bool:
     """A path that is gone removes a file, not a folder now in its place; a folder that is gone spares a file."""
     return (there.filemode == FileMode.TREE) != isinstance(edit, dict)
 

@@ -8,21 +8,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from orchestrator.config.settings import Settings
 from orchestrator.domain import ports
 from orchestrator.domain.errors import PathRefusedError, UserError
-from orchestrator.domain.ports import Merge
-from orchestrator.settings import Settings
+from orchestrator.domain.workspace import MergeCommit
 from orchestrator.workspace.lock import remove_if_free
 from orchestrator.workspace.paths import parts_of
-from orchestrator.workspace.place import Place, safe_name
 from orchestrator.workspace.prepare import PREPARED, Preparation, Prepared
 from orchestrator.workspace.repository import UserRepository, ensure_home
 from orchestrator.workspace.sandbox import Sandbox, detect
-from orchestrator.workspace.sandbox.box import Box, Mount
 from orchestrator.workspace.sandbox.environment import readable_paths, scrubbed, with_virtual_environment
+from orchestrator.workspace.sandbox.spec import Mount, SandboxSpec
 from orchestrator.workspace.shadow import Shadow, open_shadow
 from orchestrator.workspace.snapshots import Snapshots
 from orchestrator.workspace.worktree import Worktree
+from orchestrator.workspace.worktree_dir import WorktreeDir, safe_name
 
 _VIRTUAL_ENVIRONMENTS = (".venv", "venv")
 
@@ -48,7 +48,7 @@ class ShadowWorkspaces(ports.Workspaces):
     def open(self, attempt_id: str, start: str, *, head: str) -> Worktree:
         """A worktree with the content of `start`, HEAD at `head`; what `workspace.prepare` made is in it. Raises
         WorkspaceError when it cannot be made or a prepare command fails."""
-        place = Place(self.shadow.home, safe_name(attempt_id))
+        place = WorktreeDir(self.shadow.home, safe_name(attempt_id))
         prepared = Preparation(self.shadow.home, self.sandbox, self.settings).of(start, head, self._box)
         with place.make(start, head) as held:
             box = self._box(place, prepared)
@@ -57,7 +57,7 @@ class ShadowWorkspaces(ports.Workspaces):
             snapshots = Snapshots(place.git, place.files, objects, anchor, self.shadow.tree_of(start))
             return Worktree(place, snapshots, objects, self.sandbox, box, self.settings, held.pop_all())
 
-    def merge(self, *, head: str, base: str, tree: str, message: str, trailers: Mapping[str, str]) -> Merge:
+    def merge(self, *, head: str, base: str, tree: str, message: str, trailers: Mapping[str, str]) -> MergeCommit:
         """One anchored commit on `head` with what changed from `base` to `tree`, or the conflicts."""
         return self.shadow.merge(head=head, base=base, tree=tree, message=message, trailers=trailers)
 
@@ -78,9 +78,9 @@ class ShadowWorkspaces(ports.Workspaces):
         folder = self.shadow.home / "worktrees"
         for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
             if not entry.name.startswith(PREPARED):
-                remove_if_free(entry, Place(self.shadow.home, entry.name).remove)
+                remove_if_free(entry, WorktreeDir(self.shadow.home, entry.name).remove)
 
-    def _box(self, place: Place, prepared: Prepared | None = None) -> Box:
+    def _box(self, place: WorktreeDir, prepared: Prepared | None = None) -> SandboxSpec:
         repository = self.shadow.repository
         real_home = Path(self.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)
         wanted = self._wanted(prepared)
@@ -88,7 +88,7 @@ class ShadowWorkspaces(ports.Workspaces):
         if prepared and not self._mounts:
             prepared.copy_into(place.tree)
         sources = [mount.source for mount in shared]
-        box = Box(
+        box = SandboxSpec(
             tree=place.tree,
             shown_root=repository.root,
             dotgit=place.dotgit,
@@ -120,7 +120,7 @@ class ShadowWorkspaces(ports.Workspaces):
         return made + tuple(Mount(path.resolve(), path) for path in shares if path.is_dir() and path not in taken)
 
 
-def _make_place_for(place: Place, mount: Mount, root: Path) -> bool:
+def _make_place_for(place: WorktreeDir, mount: Mount, root: Path) -> bool:
     """Make the mount's place in the fresh checkout; False when tracked files have it."""
     parts = mount.target.relative_to(root).parts
     if ".." in parts or place.files.stat(parts) is not None:
@@ -131,7 +131,7 @@ def _make_place_for(place: Place, mount: Mount, root: Path) -> bool:
     return True
 
 
-def _with_virtual_environment(box: Box) -> Box:
+def _with_virtual_environment(box: SandboxSpec) -> SandboxSpec:
     for name in _VIRTUAL_ENVIRONMENTS:
         for mount in box.shared:
             if mount.target == box.shown_root / name and (mount.source / "bin").is_dir():

@@ -8,26 +8,26 @@ from dataclasses import dataclass
 
 import pygit2
 
+from orchestrator.config.settings import Settings
 from orchestrator.domain import ports
-from orchestrator.domain.ports import CommandResult, FileChange
-from orchestrator.settings import Settings
-from orchestrator.workspace import search, trees
+from orchestrator.domain.workspace import CommandResult, FileChange
+from orchestrator.workspace import diff, search
 from orchestrator.workspace.paths import parts_of
-from orchestrator.workspace.place import Place
 from orchestrator.workspace.sandbox import Sandbox
-from orchestrator.workspace.sandbox.box import Bounds, Box
+from orchestrator.workspace.sandbox.spec import CommandLimits, SandboxSpec
 from orchestrator.workspace.snapshots import Snapshots
+from orchestrator.workspace.worktree_dir import WorktreeDir
 
 
 @dataclass(frozen=True, slots=True)
 class Worktree(ports.Workspace):
     """The Workspace port over a Place. Not for two threads at once; many may stand side by side."""
 
-    place: Place
+    place: WorktreeDir
     snapshots: Snapshots
     objects: pygit2.Repository
     sandbox: Sandbox
-    box: Box
+    box: SandboxSpec
     settings: Settings
     held: ExitStack
 
@@ -60,13 +60,13 @@ class Worktree(ports.Workspace):
 
     def search(self, pattern: str, path: str = ".", glob: str | None = None) -> tuple[str, ...]:
         """`path:line:text` of matching lines."""
-        return search.search(self.place.git, pattern, self.relative(path), glob)
+        return search.search_lines(self.place.git, pattern, self.relative(path), glob)
 
     def run(
         self, command: str, *, timeout_s: float | None = None, within_s: float | None = None, read_only: bool = False
     ) -> CommandResult:
         """Run a shell command in the sandbox. Raises SandboxError where none can be had and none was not asked for."""
-        bounds = Bounds.of(self.settings, timeout_s, within_s)
+        bounds = CommandLimits.of(self.settings, timeout_s, within_s)
         return self.sandbox.run(self.box.as_read_only() if read_only else self.box, command, bounds)
 
     def snapshot(self, touched: Sequence[str] | None = None) -> str:
@@ -77,11 +77,11 @@ class Worktree(ports.Workspace):
 
     def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
         """What differs between two trees."""
-        return trees.changes(self.objects, before, after)
+        return diff.changes(self.objects, before, after)
 
     def diff(self, before: str, after: str) -> str:
         """The unified diff between two trees."""
-        return trees.diff(self.place.git, before, after)
+        return diff.diff(self.place.git, before, after)
 
     def close(self) -> None:
         """Remove the worktree; its snapshots stay. Closing twice is fine."""

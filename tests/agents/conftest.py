@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.config.settings import SandboxSettings, Settings
 from orchestrator.domain.ports import Workspace
-from orchestrator.settings import SandboxSettings, Settings
 from orchestrator.workspace.repository import discover
-from orchestrator.workspace.sandbox import probe
+from orchestrator.workspace.sandbox import probe_sandbox
 from orchestrator.workspace.workspaces import open_workspaces
 
 FILES = {
@@ -46,7 +46,7 @@ def repository(tmp_path: Path) -> Path:
 @pytest.fixture
 def workspace(repository: Path, tmp_path: Path) -> Iterator[Workspace]:
     """A worktree of its Shadow, commands in bubblewrap where the machine has it."""
-    sandbox = SandboxSettings(level="bubblewrap" if probe("bubblewrap").works else "none")
+    sandbox = SandboxSettings(level="bubblewrap" if probe_sandbox("bubblewrap").works else "none")
     settings = Settings(sandbox=sandbox)
     opened = open_workspaces(discover(repository, dict(os.environ)), tmp_path / "home", settings)
     head = opened.resolve("HEAD")

@@ -8,25 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from agents.preambles import PreambleError, render
+from agents.preambles import PreambleError, render_preamble
 
 
 def test_variables_are_filled_in_once() -> None:
     """A value that looks like a variable stays as it is."""
-    assert render("overlays/findings", findings="{{findings}}").endswith("{{findings}}")
+    assert render_preamble("overlays/findings", findings="{{findings}}").endswith("{{findings}}")
 
 
 @pytest.mark.parametrize("variables", [{}, {"findings": "x", "other": "y"}, {"finding": "x"}])
 def test_unknown_and_missing_variables_are_errors(variables: dict[str, str]) -> None:
     """A template takes exactly its variables; the error names what is wrong."""
     with pytest.raises(PreambleError, match="overlays/findings: missing variables"):
-        render("overlays/findings", **variables)
+        render_preamble("overlays/findings", **variables)
 
 
 def test_a_missing_template_is_an_error() -> None:
     """An unknown name is our defect, named."""
     with pytest.raises(PreambleError, match=r"no preamble nothing\.md"):
-        render("nothing")
+        render_preamble("nothing")
 
 
 def test_every_preamble_is_used() -> None:

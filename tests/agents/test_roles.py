@@ -16,18 +16,18 @@ from agents.planner import PlannerRole
 from agents.session import ChatSession
 from agents.verifier import VerifierRole
 from agents.worker import WorkerRole
-from orchestrator.domain.finding import Finding
-from orchestrator.domain.ports import (
+from orchestrator.config.settings import BudgetsSettings, ComplexitySettings, ReviewSettings
+from orchestrator.domain.assignment import (
     Assignment,
     DependencyResult,
     GrantRequest,
     PlanningAssignment,
     ReviewAssignment,
-    Workspace,
 )
-from orchestrator.domain.records import AttemptSummary, AttemptTotals, Check
+from orchestrator.domain.attempt import AttemptSummary, AttemptTotals, Check
+from orchestrator.domain.finding import Finding
+from orchestrator.domain.ports import Workspace
 from orchestrator.domain.task import Task
-from orchestrator.settings import BudgetsSettings, ComplexitySettings, ReviewSettings
 from tests.agents.chat.world import World, world
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -98,7 +98,7 @@ def test_a_worker_is_told_its_task_bounds_and_how_to_finish(desk: World, workspa
 
 
 def test_a_next_attempt_is_told_what_was_wrong(desk: World, workspace: Workspace) -> None:
-    """Findings, required fixes, failed checks and the reason of the attempt before are in the assignment (R3.2)."""
+    """Findings, required fixes, failed checks and the reason of the attempt before are in the assignment."""
     again = replace(ASSIGNMENT, findings=(FINDING,), failed_checks=(CHECK,), previous=_previous())
     _, told, _ = _sent(desk, WorkerRole(lambda name: desk.chat).begin(again, workspace))
     assert "[error] check_failed at tests/test_health.py: test_health fails\n  Required: make it pass" in told
@@ -109,7 +109,7 @@ def test_a_next_attempt_is_told_what_was_wrong(desk: World, workspace: Workspace
 
 
 def test_a_stopped_attempt_is_not_repeated_unchanged(desk: World, workspace: Workspace) -> None:
-    """After a stop by a bound the assignment says so and asks for another way (R3.12)."""
+    """After a stop by a bound the assignment says so and asks for another way."""
     stopped = _previous(status="stopped", stop_reason="loop_detected", stop_detail="The same call 5 times.")
     _, told, _ = _sent(desk, WorkerRole(lambda name: desk.chat).begin(replace(ASSIGNMENT, previous=stopped), workspace))
     assert "ended as loop_detected. The same call 5 times." in told
@@ -117,7 +117,7 @@ def test_a_stopped_attempt_is_not_repeated_unchanged(desk: World, workspace: Wor
 
 
 def test_at_most_twenty_findings_are_listed(desk: World, workspace: Workspace) -> None:
-    """Of many findings the first 20 are told, and how many more there are (R4.5)."""
+    """Of many findings the first 20 are told, and how many more there are."""
     many = tuple(replace(FINDING, message=f"flaw number {n}") for n in range(30))
     assignment = replace(ASSIGNMENT, findings=many)
     _, told, _ = _sent(desk, WorkerRole(lambda name: desk.chat).begin(assignment, workspace))
@@ -160,7 +160,7 @@ def test_a_task_may_name_its_own_model(desk: World, workspace: Workspace) -> Non
 
 def test_qc_is_told_the_diff_the_checks_and_to_judge_evidence(desk: World, workspace: Workspace) -> None:
     """QC sees criteria, the whole change and executed results, the worker's summary as a claim, and cannot write
-    (R2.8)."""
+    ."""
     role = VerifierRole(lambda name: desk.chat, ReviewSettings(threshold=85))
     system, told, tools = _sent(desk, role.begin(REVIEW, workspace))
     assert {"Task: health-route", "Attempt: 2"} <= set(told.splitlines())
@@ -174,7 +174,7 @@ def test_qc_is_told_the_diff_the_checks_and_to_judge_evidence(desk: World, works
 
 def test_a_long_diff_is_not_silently_cut(desk: World, workspace: Workspace) -> None:
     """A diff of 10,000 characters is whole; a far longer one says that it is cut and is read on with read_output
-    (R2.8)."""
+    ."""
     role = VerifierRole(lambda name: desk.chat, ReviewSettings())
     _, told, _ = _sent(desk, role.begin(replace(REVIEW, diff="+x = 1\n" * 4_000), workspace))
     assert told.count("+x = 1") == 4_000
@@ -186,7 +186,7 @@ def test_a_long_diff_is_not_silently_cut(desk: World, workspace: Workspace) -> N
 
 
 def test_the_pm_is_told_the_rules_that_pre_flight_judges_by(desk: World, workspace: Workspace) -> None:
-    """The complexity rules carry the settings' own numbers (R1.15), and the assignment its round and files."""
+    """The complexity rules carry the settings' own numbers, and the assignment its round and files."""
     role = PlannerRole(lambda name: desk.chat, ComplexitySettings(refused_above=90), BudgetsSettings(simple=17))
     assignment = PlanningAssignment(goal="Add a health endpoint", repository_files=("app/main.py",), round=1)
     system, told, tools = _sent(desk, role.begin(assignment, workspace))

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from agents.chat.openai_adapter import OpenAIChat
-from agents.chat.scripted import ScriptedModel, serve
+from agents.scripted.server import ScriptedModel, serve
 from agents.session import ChatSession, Opening
 from agents.tools import catalogue
+from orchestrator.config.settings import ModelSettings
 from orchestrator.domain.errors import ContextLengthError
-from orchestrator.domain.ports import Call, Reply, Workspace
-from orchestrator.settings import ModelSettings
+from orchestrator.domain.model_io import ModelReply, ToolCall
+from orchestrator.domain.ports import Workspace
 from tests.agents.chat.world import KEY, FixedClock
 
 
@@ -27,15 +28,15 @@ class Desk:
     session: ChatSession
     model: ScriptedModel
 
-    def turn(self, *notices: str, withhold_tools: bool = False) -> Reply:
+    def turn(self, *notices: str, withhold_tools: bool = False) -> ModelReply:
         """Compose and send one request."""
         return self.session.send(self.session.compose(notices, withhold_tools=withhold_tools))
 
-    def work(self, reply: Reply) -> list[str]:
+    def work(self, reply: ModelReply) -> list[str]:
         """Execute and answer every call of a reply, as the engine does; the texts of the results."""
         return [self._done(call) for call in reply.calls]
 
-    def _done(self, call: Call) -> str:
+    def _done(self, call: ToolCall) -> str:
         text = call.defect or ("Noted." if call.control else self.session.execute(call).text)
         self.session.answer(call, text)
         return text
@@ -121,7 +122,7 @@ def test_a_request_tells_what_it_may_cost(sit: Sit) -> None:
 
 
 def test_bad_calls_are_defects_and_stay_paired(sit: Sit) -> None:
-    """Unknown tools, broken JSON and junk names are answered like any call, and what goes back is valid (R1.11)."""
+    """Unknown tools, broken JSON and junk names are answered like any call, and what goes back is valid."""
     calls = [
         {"tool": "reed_file", "arguments": {"path": "a"}},
         {"tool": "read_file", "arguments": '{"path": "a"'},
@@ -148,7 +149,7 @@ def test_bad_calls_are_defects_and_stay_paired(sit: Sit) -> None:
     ],
 )
 def test_a_call_written_as_text_is_a_call(sit: Sit, text: str) -> None:
-    """Weak models write their calls into the text; they are read, and go back as calls (R1.12)."""
+    """Weak models write their calls into the text; they are read, and go back as calls."""
     desk = sit({"text": text}, {"text": "ok"})
     reply = desk.turn()
     assert [call.tool for call in reply.calls] == ["read_file"]
@@ -158,7 +159,7 @@ def test_a_call_written_as_text_is_a_call(sit: Sit, text: str) -> None:
 
 
 def test_the_submit_tools_object_in_the_text_is_a_submission(sit: Sit) -> None:
-    """QC's and the PM's answer is taken from the text too (cli.md, Tools); other JSON is no submission."""
+    """QC's and the PM's answer is taken from the text too; other JSON is no submission."""
     review = {"passed": True, "score": 95, "feedback": "Good.", "criteria": [], "findings": []}
     desk = sit({"text": f"My review:\n{json.dumps(review)}"}, role="verifier")
     (call,) = desk.turn().calls
@@ -168,11 +169,11 @@ def test_the_submit_tools_object_in_the_text_is_a_submission(sit: Sit) -> None:
     plan = sit({"text": json.dumps({"goal": "g", "tasks": [{"key": "a"}]})}, role="planner")
     assert [call.tool for call in plan.turn().calls] == ["submit_plan"]
     done = sit({"text": '{"summary": "All done.", "artefacts": []}'})
-    assert done.turn().calls == ()  # a worker finishes by finish_task alone (R3.14)
+    assert done.turn().calls == ()  # a worker finishes by finish_task alone
 
 
 def test_withheld_tools_leave_only_the_ending_ones(sit: Sit) -> None:
-    """When the tools are withheld, the request offers finish_task and give_up and says so last (guards.md)."""
+    """When the tools are withheld, the request offers finish_task and give_up and says so last."""
     desk = sit({"text": "ok"}, {"text": "ok"}, {"text": "ok"})
     desk.turn(withhold_tools=True)
     assert desk.offered == ["finish_task", "give_up"]
@@ -226,7 +227,7 @@ def test_long_results_are_read_on_by_their_id(sit: Sit) -> None:
 
 def test_a_context_length_error_shrinks_and_the_task_stays(sit: Sit) -> None:
     """After the endpoint refuses a request as too long, the next is composed smaller; task and tools are whole
-    (R1.13)."""
+    ."""
     command = _call("run_command", command=f"echo {'x' * 12_000}")
     desk = sit(command, {"text": "ok"}, context_chars=20_000)
     desk.work(desk.turn())
@@ -263,7 +264,7 @@ def test_two_hundred_steps_keep_the_endpoints_cache(sit: Sit) -> None:
 
 
 def test_secrets_never_reach_the_model(sit: Sit) -> None:
-    """What the settings know as a secret is replaced in results, reminders and notices (graph-model.md, rule 6)."""
+    """What the settings know as a secret is replaced in results, reminders and notices."""
     desk = sit(_call("run_command", command="echo hunter2"), {"text": "no"}, {"text": "ok"})
     desk.work(desk.turn())
     desk.turn("hunter2 notice")

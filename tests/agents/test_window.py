@@ -1,4 +1,4 @@
-"""The window: what a model is shown of a transcript (R1.9, R1.10)."""
+"""The window: what a model is shown of a transcript."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from agents.chat.estimate import Estimator
 from agents.chat.port import Message
-from agents.transcript import RESULT_CHARS, Asked, Remark, Transcript, Turn, cut, excerpt
-from agents.window import Composed, Limits, Window, compose, select
+from agents.transcript import RESULT_CHARS, CallMessage, Remark, Transcript, Turn, cut, excerpt
+from agents.window import Composed, Window, WindowLimits, compose, select
 
 HEAD: tuple[Message, ...] = ({"role": "system", "content": "Be a worker."}, {"role": "user", "content": "Task: t"})
-WIDE = Limits(token_cap=1_000_000)
+WIDE = WindowLimits(token_cap=1_000_000)
 
 
 @dataclass
@@ -26,13 +26,13 @@ class Talk:
 
     transcript: Transcript
     window: Window
-    limits: Limits = WIDE
+    limits: WindowLimits = WIDE
     calls: int = 0
     estimator: Estimator = field(default_factory=Estimator)
 
     def turn(self, *results: str, text: str = "", arguments: str = '{"path": "a"}') -> None:
         """One reply with a call for each result."""
-        asked = [Asked(f"c{self.calls + i}", "read_file", arguments) for i in range(len(results))]
+        asked = [CallMessage(f"c{self.calls + i}", "read_file", arguments) for i in range(len(results))]
         self.calls += len(results)
         self.transcript.say(text, asked)
         for call, result in zip(asked, results, strict=True):
@@ -54,13 +54,13 @@ class Talk:
         return composed
 
 
-def _talk(limits: Limits = WIDE) -> Talk:
+def _talk(limits: WindowLimits = WIDE) -> Talk:
     return Talk(Transcript(HEAD), Window(HEAD), limits)
 
 
 def test_a_compaction_says_what_the_request_would_have_been_and_its_cap() -> None:
-    """guards.md, window: the tokens without compaction, with it, and the cap, for whoever judges what it gained."""
-    talk = _talk(Limits(token_cap=3_000))
+    """The tokens without compaction, with it, and the cap, for whoever judges what it gained."""
+    talk = _talk(WindowLimits(token_cap=3_000))
     told = []
     for _ in range(8):
         talk.turn("word " * 900)
@@ -114,7 +114,7 @@ def test_reserved_items_come_first_but_leave_room(reserved: int, others: int, to
 @settings(deadline=None)
 @given(st.lists(st.booleans(), max_size=80), st.integers(0, 30), st.integers(0, 5))
 def test_selection_never_exceeds_its_places(flags: list[bool], keep: int, least: int) -> None:
-    """Whatever is reserved, at most `keep` items stay, in order, the newest of each kind (R1.9)."""
+    """Whatever is reserved, at most `keep` items stay, in order, the newest of each kind."""
     kept = select(flags, keep, least)
     assert len(kept) <= keep
     assert list(kept) == sorted(set(kept))
@@ -128,7 +128,7 @@ def test_selection_never_exceeds_its_places(flags: list[bool], keep: int, least:
 
 
 def test_fifty_calls_stand_in_full_and_the_next_compacts_to_twenty() -> None:
-    """Nothing is compacted up to 50 calls; the 51st compacts once, down to the last 20 (R1.9)."""
+    """Nothing is compacted up to 50 calls; the 51st compacts once, down to the last 20."""
     talk = _talk()
     for number in range(50):
         talk.turn(f"result {number}")
@@ -146,7 +146,7 @@ def test_fifty_calls_stand_in_full_and_the_next_compacts_to_twenty() -> None:
 
 
 def test_requests_share_their_prefix_between_compactions() -> None:
-    """Each request begins with all of the one before it but its notices, byte for byte, until one compacts (R1.9)."""
+    """Each request begins with all of the one before it but its notices, byte for byte, until one compacts."""
     talk, before, compactions = _talk(), _talk().compose(), 0
     for number in range(200):
         talk.turn(f"result {number}")
@@ -161,7 +161,7 @@ def test_requests_share_their_prefix_between_compactions() -> None:
 
 
 def test_notices_stand_last_and_are_replaced() -> None:
-    """Only the newest notices are in a request, as its last message (R1.10)."""
+    """Only the newest notices are in a request, as its last message."""
     talk = _talk()
     talk.turn("a")
     talk.compose("old one", "old two")
@@ -172,7 +172,7 @@ def test_notices_stand_last_and_are_replaced() -> None:
 
 
 def test_composing_changes_nothing() -> None:
-    """The same transcript and window give the same request again and again (R1.10: a pure function)."""
+    """The same transcript and window give the same request again and again (a pure function)."""
     talk = _talk()
     for number in range(60):
         talk.turn(f"result {number}")
@@ -180,7 +180,7 @@ def test_composing_changes_nothing() -> None:
 
 
 def test_a_flood_in_one_reply_is_kept_in_part() -> None:
-    """A reply with 157 calls is over every cap by itself: its newest pairs stay, the others are digested (R1.10)."""
+    """A reply with 157 calls is over every cap by itself: its newest pairs stay, the others are digested."""
     talk = _talk()
     for number in range(5):
         talk.turn(f"result {number}")
@@ -192,7 +192,7 @@ def test_a_flood_in_one_reply_is_kept_in_part() -> None:
 
 
 def test_the_last_reminder_outlives_compactions() -> None:
-    """A reminder stays until another replaces it, however many calls follow (R1.10: pinned)."""
+    """A reminder stays until another replaces it, however many calls follow (pinned)."""
     talk = _talk()
     talk.transcript.remind("old strategy")
     talk.transcript.remind("new strategy")
@@ -205,7 +205,7 @@ def test_the_last_reminder_outlives_compactions() -> None:
 
 
 def test_no_result_becomes_unknowable() -> None:
-    """After thousands of calls the digest is bounded, and every call is listed and readable by its id (R1.10)."""
+    """After thousands of calls the digest is bounded, and every call is listed and readable by its id."""
     talk = _talk()
     for number in range(3_000):
         talk.turn(f"result {number} " + "x" * 500)
@@ -234,7 +234,7 @@ def test_the_digest_begins_alike_from_one_compaction_to_the_next() -> None:
 
 
 def test_one_huge_result_is_cut_head_and_tail() -> None:
-    """A 100k result is shown in 16 KiB, head and tail, with the call id and offset to read on from (R1.10)."""
+    """A 100k result is shown in 16 KiB, head and tail, with the call id and offset to read on from."""
     talk = _talk()
     text = "".join(f"{n:09}\n" for n in range(10_000))
     talk.turn(text)
@@ -250,7 +250,7 @@ def test_one_huge_result_is_cut_head_and_tail() -> None:
 
 def test_near_the_token_cap_it_compacts_with_headroom() -> None:
     """Large results compact before 50 calls, and a compaction leaves room for more than one result."""
-    talk = _talk(Limits(token_cap=20_000))
+    talk = _talk(WindowLimits(token_cap=20_000))
     compacted = []
     for number in range(60):
         talk.turn(f"{number} " + "word " * 600)
@@ -282,8 +282,8 @@ def test_any_transcript_fits_and_keeps_its_pairs(
     turns: list[list[int] | str], cap: int, shrink: int, filling: str
 ) -> None:
     """Over random transcripts: caps hold at every request, pairs are whole, the opening and the notices stand where
-    they belong, and every call is in full or in the digest (R1.9, R1.10)."""
-    talk = _talk(Limits(token_cap=cap))
+    they belong, and every call is in full or in the digest."""
+    talk = _talk(WindowLimits(token_cap=cap))
     talk.transcript = Transcript(HEAD, result_chars=min(RESULT_CHARS, cap))
     for turn in turns:
         if isinstance(turn, list):
@@ -316,7 +316,7 @@ def test_no_message_is_shrunk_to_nothing(shrink: int) -> None:
 def test_the_opening_alone_may_exceed_the_cap() -> None:
     """The task is never cut: where it alone is too long, everything else gives way and the endpoint has the word."""
     head: tuple[Message, ...] = (HEAD[0], {"role": "user", "content": "Task: t\n" + "word " * 5_000})
-    talk = Talk(Transcript(head), Window(head), Limits(token_cap=1_000))
+    talk = Talk(Transcript(head), Window(head), WindowLimits(token_cap=1_000))
     for number in range(30):
         talk.turn(f"result {number} " * 100)
         messages = talk.compose("notice").messages
@@ -330,7 +330,7 @@ def test_the_opening_alone_may_exceed_the_cap() -> None:
 
 def test_shrinking_cuts_the_original_to_four_fifths_and_on() -> None:
     """After context-length errors 10,000 characters become 8,000, 6,000, 4,000, 2,000 of the original, 60 to 40 around
-    one marker (R1.13)."""
+    one marker."""
     text = "".join(f"{n:09}\n" for n in range(1_000))
     talk = _talk()
     talk.turn(text, arguments="{}")
@@ -396,7 +396,7 @@ def test_an_excerpt_is_one_short_line(text: str) -> None:
 def test_a_transcript_takes_one_result_per_call() -> None:
     """A second result, or one for a call that nobody made, is refused; a turn joins when all are answered."""
     transcript = Transcript(HEAD)
-    transcript.say("", [Asked("a", "search", "{}"), Asked("b", "search", "{}")])
+    transcript.say("", [CallMessage("a", "search", "{}"), CallMessage("b", "search", "{}")])
     transcript.answer("b", "second", "ok")
     assert (transcript.unanswered, transcript.entries) == (("a",), [])
     for unknown in ("b", "c"):

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agents.chat.scripted import serve
+from agents.scripted.server import serve
 from tests.stories.scripts import call, finish, plan_of, review, script, worker
 from tests.stories.story import CLI, Story
 

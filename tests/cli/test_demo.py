@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.insight.saved import saved_queries
+from orchestrator.reports.saved_queries import saved_queries
 from tests.cli.conftest import Demo
 from tests.stories.story import Story, git
 
@@ -94,7 +94,7 @@ def test_show_without_id_tells_the_newest_failure(demo: Demo) -> None:
 
 
 def test_show_of_an_attempt_carries_its_diagnostics(demo: Demo) -> None:
-    """Per turn: calls used against the limit, window, stall count, and each call's signature and uniqueness (R1.14)."""
+    """Per turn: calls used against the limit, window, stall count, and each call's signature and uniqueness."""
     steps = _attempt(demo, "durations", 1)["steps"]
     turns = [step for step in steps if "calls" in step]
     assert [turn["number"] for turn in turns] == list(range(1, len(turns) + 1))

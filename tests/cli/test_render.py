@@ -17,7 +17,7 @@ from orchestrator.cli.render import machine
 from orchestrator.cli.render.screen import console, grid
 from orchestrator.cli.render.tables import print_table
 from orchestrator.cli.render.text import cell
-from orchestrator.domain.records import Table
+from orchestrator.domain.query import QueryResult
 
 
 def test_a_map_is_shown_as_json() -> None:
@@ -43,7 +43,7 @@ class Terminal(io.StringIO):
         return True
 
 
-NASTY = Table(("text",), [["\x1b]0;mine\x07\x9b2J\u202e\u007f ü,\tnew\nline"]])
+NASTY = QueryResult(("text",), [["\x1b]0;mine\x07\x9b2J\u202e\u007f ü,\tnew\nline"]])
 
 
 @pytest.mark.parametrize(("stream", "obeyed"), [(Terminal, False), (io.StringIO, True)])
@@ -75,7 +75,7 @@ def test_a_piped_table_has_no_spaces_at_the_ends_of_lines(monkeypatch: pytest.Mo
     """Its last column is not padded, nor is its header; an exact text keeps what it has."""
     out = io.StringIO()
     monkeypatch.setattr(sys, "stdout", out)
-    print_table(Table(("first", "last"), [["a", "b"], ["a long one", "a longer one"]]))
+    print_table(QueryResult(("first", "last"), [["a", "b"], ["a long one", "a longer one"]]))
     assert out.getvalue() and not re.search(r" $", out.getvalue(), re.MULTILINE)
     console(exact=True).print("+ kept  ")
     assert out.getvalue().endswith("+ kept  \n")

@@ -1,4 +1,4 @@
-"""Which verification a machine can execute (R3.7)."""
+"""Which verification a machine can execute."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.commands import executable
+from orchestrator.planning.commands import executable
 
 BY_HAND = [
     "",
@@ -152,13 +152,13 @@ COMMANDS = [
 
 @pytest.mark.parametrize("command", BY_HAND)
 def test_prose_is_no_command(command: str) -> None:
-    """What tells a person to do something is refused with a reason (R3.7)."""
+    """What tells a person to do something is refused with a reason."""
     assert executable(command)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_pass(command: str) -> None:
-    """What a shell can execute passes, whatever words its paths, quotes and options hold (R3.7)."""
+    """What a shell can execute passes, whatever words its paths, quotes and options hold."""
     assert executable(command) is None
 
 

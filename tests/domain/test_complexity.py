@@ -1,4 +1,4 @@
-"""The complexity score, its bands and what they refuse (cli.md, Complexity; R3.6)."""
+"""The complexity score, its bands and what they refuse."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.complexity import Factors, assess, band_of, budget_of, effective_kind, estimate
-from orchestrator.domain.plan import TaskFile
-from orchestrator.domain.records import Assessment
-from orchestrator.settings import BudgetsSettings, ComplexitySettings
+from orchestrator.config.settings import BudgetsSettings, ComplexitySettings
+from orchestrator.domain.plan import Assessment
+from orchestrator.planning.complexity import Factors, assess, band_of, budget_of, effective_kind, estimate
+from orchestrator.planning.plan_file import TaskFile
 
 RULES = ComplexitySettings()
 
@@ -47,7 +47,7 @@ def test_weights_of_the_score() -> None:
     ("score", "band"), [(0, "simple"), (49, "simple"), (50, "moderate"), (100, "moderate"), (101, "too_complex")]
 )
 def test_bands(score: int, band: str) -> None:
-    """R3.6: 49 is simple, 50 and 100 are moderate, 101 is refused."""
+    """49 is simple, 50 and 100 are moderate, 101 is refused."""
     assert band_of(score, RULES) == band
 
 
@@ -63,7 +63,7 @@ def test_estimate_doubles_above_the_refusing_threshold() -> None:
 
 
 def test_score_over_the_limit_is_refused_with_a_split() -> None:
-    """R3.6: 101 is refused, with a split by file."""
+    """101 is refused, with a split by file."""
     assessment = judged(5, 3, 4, 5, verification=["make", "make test"])
     assert assessment.score == 101
     assert "score 101, limit 100" in assessment.rejected_because[0]
@@ -71,7 +71,7 @@ def test_score_over_the_limit_is_refused_with_a_split() -> None:
 
 
 def test_many_criteria_with_more_than_one_file_are_refused() -> None:
-    """R3.6: more than one written file with 8 criteria is refused whatever the score; either alone is not."""
+    """More than one written file with 8 criteria is refused whatever the score; either alone is not."""
     assert "limit 7" in judged(2, 0, 8).rejected_because[0]
     assert judged(2, 0, 8).score == 60
     assert not judged(1, 0, 8).rejected_because
@@ -120,7 +120,7 @@ def test_kind_is_the_greater_of_declared_and_band(kind: Any, band: Any, effectiv
 
 
 def test_budgets_by_kind() -> None:
-    """R3.4: simple 20, moderate 50, complex 100, research 150."""
+    """Simple 20, moderate 50, complex 100, research 150."""
     budgets = BudgetsSettings()
     kinds = ("simple", "moderate", "complex", "research")
     assert [budget_of(kind, budgets) for kind in kinds] == [20, 50, 100, 150]  # type: ignore[arg-type]  # literals

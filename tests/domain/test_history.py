@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.complexity import budget_from_history
-from orchestrator.domain.ledger import idle_s
+from orchestrator.domain.usage_limits import idle_s
+from orchestrator.planning.complexity import budget_from_history
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -8,26 +8,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.ledger import NOTHING, Account, Bounds, Ledger, Level, total
-from orchestrator.domain.pace import Pace
-from orchestrator.domain.records import Spend
+from orchestrator.domain.usage import Usage
+from orchestrator.domain.usage_limits import (
+    NO_USAGE,
+    Forecast,
+    UsageAccount,
+    UsageLedger,
+    UsageLevel,
+    UsageLimits,
+    total_usage,
+)
 from orchestrator.domain.verdict import Allow, Stop, Verdict
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 CHAIN = ("run", "task", "attempt")
-LEVELS: tuple[Level, ...] = ("run", "task", "attempt")
+LEVELS: tuple[UsageLevel, ...] = ("run", "task", "attempt")
 
 
-def _ledger(**run: float) -> Ledger:
-    ledger = Ledger()
+def _ledger(**run: float) -> UsageLedger:
+    ledger = UsageLedger()
     for level in LEVELS:
-        bounds = Bounds(level, **run) if level == "run" else Bounds(level)  # type: ignore[arg-type]  # floats for ints
-        ledger = ledger.opened(level, Account(bounds, AT))
+        bounds = UsageLimits(level, **run) if level == "run" else UsageLimits(level)  # type: ignore[arg-type]  # floats for ints
+        ledger = ledger.opened(level, UsageAccount(bounds, AT))
     return ledger
 
 
-def _tokens(count: int) -> Spend:
-    return Spend(prompt_tokens=count)
+def _tokens(count: int) -> Usage:
+    return Usage(prompt_tokens=count)
 
 
 def _code(verdict: Verdict) -> str | None:
@@ -38,20 +45,20 @@ def test_a_turn_is_reserved_in_full_and_committed_at_what_it_cost() -> None:
     """Reserve then commit: the difference is free again."""
     ledger = _ledger(max_tokens=1000).reserve(CHAIN, "t1", _tokens(900))
     assert _code(ledger.judge(CHAIN, _tokens(101), AT)) == "token_limit"
-    settled = ledger.settle(CHAIN, "t1", Spend(100, 50, 0.0))
+    settled = ledger.settle(CHAIN, "t1", Usage(100, 50, 0.0))
     assert _code(settled.judge(CHAIN, _tokens(850), AT)) is None
     assert _code(settled.judge(CHAIN, _tokens(851), AT)) == "token_limit"
 
 
 def test_a_runs_bound_holds_over_parallel_tasks() -> None:
     """Nested: two attempts' open turns share the run's budget, each its own task's."""
-    ledger = _ledger(max_tokens=1000).opened("other", Account(Bounds("task", max_tokens=300), AT))
+    ledger = _ledger(max_tokens=1000).opened("other", UsageAccount(UsageLimits("task", max_tokens=300), AT))
     ledger = ledger.reserve(CHAIN, "t1", _tokens(800))
     assert _code(ledger.judge(("run", "other"), _tokens(200), AT)) is None
     verdict = ledger.judge(("run", "other"), _tokens(250), AT)
     assert isinstance(verdict, Stop)
     assert verdict.evidence["level"] == "run"
-    freed = ledger.settle(CHAIN, "t1", NOTHING)
+    freed = ledger.settle(CHAIN, "t1", NO_USAGE)
     inner = freed.judge(("run", "other"), _tokens(301), AT)
     assert isinstance(inner, Stop)
     assert inner.evidence["level"] == "task"
@@ -59,25 +66,25 @@ def test_a_runs_bound_holds_over_parallel_tasks() -> None:
 
 def test_what_earlier_processes_left_unsettled_counts_in_full() -> None:
     """A restart refills nothing: the graph's Spend opens the account."""
-    account = Account(Bounds("run", max_usd=1.0), AT, settled=Spend(10, 10, 0.9))
-    assert _code(account.judge(Spend(usd=0.2), AT)) == "cost_limit"
+    account = UsageAccount(UsageLimits("run", max_usd=1.0), AT, settled=Usage(10, 10, 0.9))
+    assert _code(account.judge(Usage(usd=0.2), AT)) == "cost_limit"
 
 
 def test_an_unknown_price_refuses_under_a_cost_limit_and_only_there() -> None:
     """Cost: a state of its own, at the start already, and absorbing."""
-    assert _code(_ledger(max_usd=5.0).judge(CHAIN, Spend(usd=None), AT)) == "cost_limit"
-    assert _code(_ledger(max_tokens=5).judge(CHAIN, Spend(usd=None), AT)) is None
-    spent = _ledger(max_usd=5.0).settle(CHAIN, "t", Spend(usd=None))
-    verdict = spent.judge(CHAIN, NOTHING, AT)
+    assert _code(_ledger(max_usd=5.0).judge(CHAIN, Usage(usd=None), AT)) == "cost_limit"
+    assert _code(_ledger(max_tokens=5).judge(CHAIN, Usage(usd=None), AT)) is None
+    spent = _ledger(max_usd=5.0).settle(CHAIN, "t", Usage(usd=None))
+    verdict = spent.judge(CHAIN, NO_USAGE, AT)
     assert isinstance(verdict, Stop)
     assert "no price" in verdict.message
 
 
 def test_a_deadline_leaves_out_the_time_that_nobody_worked() -> None:
     """Deadline: elapsed since the start, without what lies between two processes."""
-    account = Account(Bounds("run", deadline_s=60), AT, away_s=1000)
-    assert _code(account.judge(NOTHING, AT + timedelta(seconds=1059))) is None
-    assert _code(account.judge(NOTHING, AT + timedelta(seconds=1060))) == "deadline"
+    account = UsageAccount(UsageLimits("run", deadline_s=60), AT, away_s=1000)
+    assert _code(account.judge(NO_USAGE, AT + timedelta(seconds=1059))) is None
+    assert _code(account.judge(NO_USAGE, AT + timedelta(seconds=1060))) == "deadline"
 
 
 def test_a_closed_account_leaves_its_spend_with_those_around_it() -> None:
@@ -89,7 +96,7 @@ def test_a_closed_account_leaves_its_spend_with_those_around_it() -> None:
 
 def test_without_limits_everything_is_allowed() -> None:
     """Ledger: None is unbounded."""
-    assert isinstance(_ledger().judge(CHAIN, Spend(10**12, 10**12, None), AT + timedelta(days=999)), Allow)
+    assert isinstance(_ledger().judge(CHAIN, Usage(10**12, 10**12, None), AT + timedelta(days=999)), Allow)
 
 
 @pytest.mark.parametrize("figure", [0, 7])
@@ -101,7 +108,7 @@ def test_reserving_a_turn_again_replaces_what_it_held(figure: int) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300), st.booleans()), max_size=30))
 def test_what_is_settled_never_exceeds_a_limit_that_was_asked(turns: list[tuple[int, int, bool]]) -> None:
-    """X4: whatever turns cost at most what they reserved, asked first, the run's spend stays within its limit."""
+    """Whatever turns cost at most what they reserved, asked first, the run's spend stays within its limit."""
     ledger = _ledger(max_tokens=1000)
     for number, (most, actual, settles) in enumerate(turns):
         if isinstance(ledger.judge(CHAIN, _tokens(most), AT), Stop):
@@ -114,27 +121,27 @@ def test_what_is_settled_never_exceeds_a_limit_that_was_asked(turns: list[tuple[
 
 def test_total_is_unknown_as_soon_as_one_price_is() -> None:
     """Spend: None is not zero."""
-    assert total([Spend(1, 2, 0.5), Spend(1, 2, 0.25)]) == Spend(2, 4, 0.75)
-    assert total([Spend(1, 2, 0.5), Spend(1, 2, None)]).usd is None
-    assert total([]) == NOTHING
+    assert total_usage([Usage(1, 2, 0.5), Usage(1, 2, 0.25)]) == Usage(2, 4, 0.75)
+    assert total_usage([Usage(1, 2, 0.5), Usage(1, 2, None)]).usd is None
+    assert total_usage([]) == NO_USAGE
 
 
 def test_an_account_learns_what_other_processes_use() -> None:
     """What the graph holds of others stands beside what this process knows of itself, newest figures only."""
-    account = Account(Bounds("run"), AT, Spend(100, 10, 1.0)).reserve("t", Spend(50, 0, 0.5))
-    assert account.refreshed(Spend(350, 30, 3.5)).spent == Spend(500, 40, 5.0)
-    assert account.refreshed(Spend(350, 30, 3.5)).refreshed(Spend(20, 0, 0.5)).spent == Spend(170, 10, 2.0)
-    assert account.refreshed(Spend(350, 30, None)).spent.usd is None
+    account = UsageAccount(UsageLimits("run"), AT, Usage(100, 10, 1.0)).reserve("t", Usage(50, 0, 0.5))
+    assert account.refreshed(Usage(350, 30, 3.5)).spent == Usage(500, 40, 5.0)
+    assert account.refreshed(Usage(350, 30, 3.5)).refreshed(Usage(20, 0, 0.5)).spent == Usage(170, 10, 2.0)
+    assert account.refreshed(Usage(350, 30, None)).spent.usd is None
 
 
 SHARES = (0.8, 0.95)
 
 
 def test_a_bound_warns_once_at_80_and_95_percent_of_what_is_committed() -> None:
-    """R1.6 for run and task: settled and reserved together count, each share is told once a level, also where one turn
+    """Settled and reserved together count, each share is told once a level, also where one turn
     jumps over both."""
-    ledger = Ledger().opened("run", Account(Bounds("run", max_tokens=1000), AT))
-    ledger = ledger.opened("task", Account(Bounds("task", max_tokens=900), AT))
+    ledger = UsageLedger().opened("run", UsageAccount(UsageLimits("run", max_tokens=1000), AT))
+    ledger = ledger.opened("task", UsageAccount(UsageLimits("task", max_tokens=900), AT))
     ledger, warnings = ledger.warn(("run", "task"), _tokens(790), AT, SHARES)
     assert [(w.evidence["level"], w.evidence["share"]) for w in warnings] == [("task", 0.8)]
     ledger, warnings = ledger.warn(("run", "task"), _tokens(960), AT, SHARES)
@@ -144,10 +151,10 @@ def test_a_bound_warns_once_at_80_and_95_percent_of_what_is_committed() -> None:
 
 
 def test_every_bound_warns() -> None:
-    """R1.6: dollars, elapsed and working time warn as tokens do, with their own codes."""
-    bounds = Bounds("task", max_usd=1.0, deadline_s=100, working_time_s=50)
-    account = Account(bounds, AT).begun("a1", AT)
-    _, warnings = account.warn(Spend(usd=0.85), AT + timedelta(seconds=96), (0.8, 0.95))
+    """Dollars, elapsed and working time warn as tokens do, with their own codes."""
+    bounds = UsageLimits("task", max_usd=1.0, deadline_s=100, working_time_s=50)
+    account = UsageAccount(bounds, AT).begun("a1", AT)
+    _, warnings = account.warn(Usage(usd=0.85), AT + timedelta(seconds=96), (0.8, 0.95))
     assert [(w.code, w.evidence["measured"], w.evidence["share"]) for w in warnings] == [
         ("deadline", "elapsed time", 0.8), ("deadline", "elapsed time", 0.95),
         ("deadline", "working time", 0.8), ("deadline", "working time", 0.95), ("cost_limit", "cost", 0.8),
@@ -156,14 +163,14 @@ def test_every_bound_warns() -> None:
 
 def test_working_time_sums_attempts_without_their_waits() -> None:
     """Working time: attempts under way and over, here and elsewhere, without waiting for rate limits."""
-    account = Account(Bounds("run", working_time_s=100), AT).begun("a1", AT).begun("a2", AT)
+    account = UsageAccount(UsageLimits("run", working_time_s=100), AT).begun("a1", AT).begun("a2", AT)
     at = AT + timedelta(seconds=30)
-    account = account.settle("t", NOTHING, waited_s=10.0).ended("a2", at)
+    account = account.settle("t", NO_USAGE, waited_s=10.0).ended("a2", at)
     assert account.seconds_left(at) == 100 - (30 + 30 - 10)
     assert account.seconds_left(at + timedelta(seconds=5)) == 45  # only one works on
-    elsewhere = account.refreshed(NOTHING, worked_s=50)
-    assert _code(elsewhere.judge(NOTHING, at)) == "deadline"
-    assert _code(account.judge(NOTHING, at)) is None
+    elsewhere = account.refreshed(NO_USAGE, worked_s=50)
+    assert _code(elsewhere.judge(NO_USAGE, at)) == "deadline"
+    assert _code(account.judge(NO_USAGE, at)) is None
     stop = elsewhere.in_time(at)
     assert isinstance(stop, Stop)
     assert stop.evidence["measured"] == "working time"
@@ -171,28 +178,28 @@ def test_working_time_sums_attempts_without_their_waits() -> None:
 
 def test_time_is_asked_apart_from_what_is_paid_for() -> None:
     """Before a tool call time alone is asked: a call costs no tokens."""
-    account = Account(Bounds("run", max_tokens=10, deadline_s=60), AT, Spend(11))
+    account = UsageAccount(UsageLimits("run", max_tokens=10, deadline_s=60), AT, Usage(11))
     assert isinstance(account.in_time(AT), Allow)
     assert _code(account.in_time(AT + timedelta(seconds=60))) == "deadline"
     assert account.seconds_left(AT + timedelta(seconds=20)) == 40
-    assert Account(Bounds("run"), AT).seconds_left(AT) is None
+    assert UsageAccount(UsageLimits("run"), AT).seconds_left(AT) is None
 
 
 def test_the_last_turn_that_fits_is_told_before_it() -> None:
-    """R1.6: a turn is the last one where what it uses and what the next reserves go beyond the bound, or where a turn
+    """A turn is the last one where what it uses and what the next reserves go beyond the bound, or where a turn
     as long as the last one would end behind it."""
-    account = Account(Bounds("run", max_tokens=1000), AT, _tokens(400))
+    account = UsageAccount(UsageLimits("run", max_tokens=1000), AT, _tokens(400))
     assert _code(account.judge(_tokens(600), AT)) is None
     assert _code(account.judge(_tokens(601), AT)) == "token_limit"
-    timed = Account(Bounds("run", deadline_s=60), AT)
-    assert _code(timed.judge(NOTHING, AT + timedelta(seconds=40), later_s=19)) is None
-    assert _code(timed.judge(NOTHING, AT + timedelta(seconds=40), later_s=20)) == "deadline"
+    timed = UsageAccount(UsageLimits("run", deadline_s=60), AT)
+    assert _code(timed.judge(NO_USAGE, AT + timedelta(seconds=40), later_s=19)) is None
+    assert _code(timed.judge(NO_USAGE, AT + timedelta(seconds=40), later_s=20)) == "deadline"
 
 
 def test_a_pace_expects_requests_to_grow_on() -> None:
     """Pace: what a turn uses and the next reserves, each grown by the largest step so far; nothing before a turn."""
-    assert Pace().two_turns == 0
-    steady = Pace().requested(500).settled(100).requested(500).settled(110)
+    assert Forecast().two_turns == 0
+    steady = Forecast().requested(500).settled(100).requested(500).settled(110)
     assert steady.two_turns == 610
-    growing = Pace().requested(500).settled(100).requested(550).settled(150)
+    growing = Forecast().requested(500).settled(100).requested(550).settled(150)
     assert growing.two_turns == 150 + 550 + 3 * 50

@@ -1,4 +1,4 @@
-"""Normalised output (F1): noise goes, facts stay, and hostile input costs no more than its length."""
+"""Normalised output: noise goes, facts stay, and hostile input costs no more than its length."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NOISE = {
 
 @pytest.mark.parametrize("name", NOISE)
 def test_noise_does_not_change_the_outcome(name: str) -> None:
-    """F1: the same result with other noise has one hash."""
+    """The same result with other noise has one hash."""
     one, other = NOISE[name]
     assert outcome_hash(one, "/w/one") == outcome_hash(other, "/w/two")
 
@@ -57,34 +57,34 @@ FACTS = {
 
 @pytest.mark.parametrize("name", FACTS)
 def test_a_changed_fact_changes_the_outcome(name: str) -> None:
-    """R1.7, R3.10: a counter that changes is news, also behind 20,000 characters."""
+    """A counter that changes is news, also behind 20,000 characters."""
     one, other = FACTS[name]
     assert outcome_hash(one) != outcome_hash(other)
 
 
 def test_an_outcome_hash_is_16_hex_digits_of_any_text() -> None:
-    """guards.md: the outcome hash, also of text that is no valid Unicode."""
+    """The outcome hash, also of text that is no valid Unicode."""
     for text in ("", "ä", "\ud800", "\x00"):
         assert len(outcome_hash(text)) == 16
         int(outcome_hash(text), 16)
 
 
 def test_a_fingerprint_text_is_cut_after_normalising() -> None:
-    """F1: the cut comes last, so that noise in front moves nothing out of it."""
+    """The cut comes last, so that noise in front moves nothing out of it."""
     long = f"E {TMP}" + "x" * 500 + " assert a == b " + "y" * 500
     assert len(fingerprint_text(long)) == FINGERPRINT_CHARS
     assert "assert a == b" in fingerprint_text(long)
 
 
 def test_a_root_is_replaced_only_where_its_name_ends() -> None:
-    """F1: `/w/one` is not a part of `/w/one-more`."""
+    """`/w/one` is not a part of `/w/one-more`."""
     assert normalise("/w/one/a /w/one /w/one-more/a", "/w/one/") == "<WS>/a <WS> /w/one-more/a"
     assert normalise("/a/b", "/") == "/a/b"
 
 
 @given(st.text(max_size=400), st.sampled_from(["", "/w", "/"]))
 def test_normalising_twice_changes_nothing_more(text: str, root: str) -> None:
-    """F1: any text can be normalised, and white space is collapsed in it."""
+    """Any text can be normalised, and white space is collapsed in it."""
     once = normalise(text, root)
     assert once == " ".join(once.split())
     assert normalise(text, root) == once

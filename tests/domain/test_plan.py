@@ -1,4 +1,4 @@
-"""The plan file's fields, and its defects named all at once (cli.md, Plan file)."""
+"""The plan file's fields, and its defects named all at once."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.plan import MAX_TASKS, PlanFile
-from orchestrator.domain.plan_defects import Examined, PlanFileError, Source, examine
+from orchestrator.planning.plan_file import MAX_TASKS, PlanFile
+from orchestrator.planning.source import PlanSource
+from orchestrator.planning.validate import Examined, PlanFileError, examine
 
 
 def task(key: str = "a", **fields: Any) -> dict[str, Any]:
@@ -17,7 +18,7 @@ def task(key: str = "a", **fields: Any) -> dict[str, Any]:
 
 
 def plan(*tasks: Any, **fields: Any) -> Examined:
-    return examine(Source({"goal": "A goal", "tasks": list(tasks), **fields}))
+    return examine(PlanSource({"goal": "A goal", "tasks": list(tasks), **fields}))
 
 
 def only(examined: Examined) -> str:
@@ -118,12 +119,12 @@ def test_names_that_look_like_ways_out_are_none() -> None:
 @pytest.mark.parametrize("document", [None, [], "text", 3, True])
 def test_document_that_is_no_mapping(document: Any) -> None:
     """A list or a text instead of a plan is one clear defect."""
-    assert "a plan is a mapping" in only(examine(Source(document)))
+    assert "a plan is a mapping" in only(examine(PlanSource(document)))
 
 
 def test_plan_without_tasks() -> None:
     """No tasks, missing or empty, is a defect; tasks that are all wrong are not reported as missing too."""
-    assert "tasks: is required" in only(examine(Source({"goal": "x"})))
+    assert "tasks: is required" in only(examine(PlanSource({"goal": "x"})))
     assert "at least 1 entry" in only(plan())
     assert [defect.field for defect in plan(3).defects] == [""]
     assert "at most" in only(plan(*(task(f"t{n}") for n in range(MAX_TASKS + 1))))
@@ -200,5 +201,5 @@ names = st.sampled_from([*PlanFile.model_fields, "key", "prompt", "depends_on", 
 @given(st.dictionaries(names, values, max_size=4), st.lists(st.dictionaries(names, values, max_size=5), max_size=3))
 def test_any_document_is_a_plan_or_has_defects(document: dict[str, Any], tasks: list[dict[str, Any]]) -> None:
     """Whatever a parser or a model hands over, the answer is a plan or defects, never a failure of ours."""
-    examined = examine(Source({**document, "tasks": tasks}))
+    examined = examine(PlanSource({**document, "tasks": tasks}))
     assert (examined.plan is None) == bool(examined.defects)

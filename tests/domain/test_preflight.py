@@ -1,14 +1,14 @@
-"""Pre-flight's judgement over a whole plan (cli.md, Complexity; R3.6, R3.7)."""
+"""Pre-flight's judgement over a whole plan."""
 
 from __future__ import annotations
 
 from itertools import count
 from typing import Any
 
-from orchestrator.domain.plan import PlanFile
-from orchestrator.domain.preflight import Preflight, default_allowed_paths, judge
-from orchestrator.gates.globs import allows
-from orchestrator.settings import BudgetsSettings, ComplexitySettings
+from orchestrator.config.settings import BudgetsSettings, ComplexitySettings
+from orchestrator.domain.globs import allows
+from orchestrator.planning.plan_file import PlanFile
+from orchestrator.planning.preflight import Preflight, default_allowed_paths, judge_plan
 
 
 class CountingIds:
@@ -27,7 +27,7 @@ def preflight(*tasks: dict[str, Any], files: tuple[str, ...] = (), **fields: Any
     document = {"goal": "A goal", "verification": ["make test"], **fields, "tasks": whole}
     plan = PlanFile.model_validate(document)
     budgets = BudgetsSettings()
-    return judge(
+    return judge_plan(
         plan, plan_id="p1", ids=CountingIds(), thresholds=ComplexitySettings(), budgets=budgets, repository_files=files
     )
 
@@ -50,7 +50,7 @@ def test_declared_budget_and_kind_hold() -> None:
 
 
 def test_verification_that_nobody_can_execute_rejects_its_task() -> None:
-    """R3.7: one such command is enough, beside others that can be executed."""
+    """One such command is enough, beside others that can be executed."""
     judged = preflight({"key": "a", "verification": ["make", "Manual endpoint test (curl or Postman)"]}, {"key": "b"})
     assert [planned.status for planned in judged.tasks] == ["rejected", "pending"]
     assert not judged.accepted
@@ -59,7 +59,7 @@ def test_verification_that_nobody_can_execute_rejects_its_task() -> None:
 
 
 def test_no_verification_at_all_rejects() -> None:
-    """R3.7: neither the task nor the plan has a command that can be executed."""
+    """Neither the task nor the plan has a command that can be executed."""
     judged = preflight({"key": "a"}, {"key": "b", "verification": ["make b"]}, verification=[])
     assert [planned.status for planned in judged.tasks] == ["rejected", "pending"]
     assert "no executable verification" in judged.tasks[0].assessment.rejected_because[0]
@@ -84,7 +84,7 @@ def test_override_passes_and_moves_prose_to_review() -> None:
 
 
 def test_override_of_a_complex_task_sets_its_budget() -> None:
-    """By override complex gets 100 and research 150 tool calls (R3.4)."""
+    """By override complex gets 100 and research 150 tool calls."""
     large = {"files_written": [f"f{n}" for n in range(11)], "override": "One rename."}
     first, second = preflight({"key": "a", **large}, {"key": "b", "kind": "research", "override": "Unknown."}).tasks
     assert (first.task.kind, first.task.tool_call_budget) == ("complex", 100)
@@ -94,7 +94,7 @@ def test_override_of_a_complex_task_sets_its_budget() -> None:
 
 
 def test_default_scope_is_the_files_and_new_ones_beside_them() -> None:
-    """cli.md: files_written and new files beside them; not what is already there."""
+    """files_written and new files beside them; not what is already there."""
     allowed = default_allowed_paths(["app/[id].tsx", "README.md"])
     assert allows("app/[id].tsx", allowed, existed=True)
     assert allows("app/new.tsx", allowed, existed=False)

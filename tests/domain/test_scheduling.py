@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.errors import UserError
-from orchestrator.domain.scheduling import Bounds, bounds, generations, with_dependencies
 from orchestrator.domain.task import Task
+from orchestrator.planning.dag import WorstCase, generations, with_dependencies, worst_case
 
 
 def task(key: str, *depends_on: str, budget: int = 20, attempts: int = 2) -> Task:
@@ -32,7 +32,7 @@ def test_named_tasks_come_with_what_they_depend_on() -> None:
 
 def test_bounds_are_the_worst_case() -> None:
     """All attempts with all their calls, and three requests a call."""
-    assert bounds(DIAMOND, request_factor=3) == Bounds(tasks=4, attempts=8, tool_calls=220, requests=660)
+    assert worst_case(DIAMOND, request_factor=3) == WorstCase(tasks=4, attempts=8, tool_calls=220, requests=660)
 
 
 @given(st.lists(st.sets(st.integers(0, 30)), max_size=20))

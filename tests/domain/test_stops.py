@@ -1,10 +1,10 @@
-"""The taxonomy of ends: complete, and every one of them readable (X6, R1.15)."""
+"""The taxonomy of ends: complete, and every one of them readable."""
 
 from __future__ import annotations
 
 import pytest
 
-from orchestrator.domain.stops import ATTEMPT_STOPS, TASK_STOPS, explain, next_step
+from orchestrator.domain.stop_reasons import ATTEMPT_STOPS, TASK_STOPS, explain, next_step
 
 # guards.md, "Stop codes, all of them".
 BOUNDS = {
@@ -21,14 +21,14 @@ TASK_ENDS = {
 
 
 def test_the_taxonomy_holds_every_code_and_no_other() -> None:
-    """guards.md: one taxonomy in one place."""
+    """One taxonomy in one place."""
     assert set(ATTEMPT_STOPS) == BOUNDS | OTHERS
     assert set(TASK_STOPS) == TASK_ENDS
 
 
 @pytest.mark.parametrize("code", sorted(BOUNDS | OTHERS | TASK_ENDS))
 def test_every_end_renders_as_sentence_evidence_and_next_step(code: str) -> None:
-    """X6: one sentence for a person, what was seen, and what can be done next."""
+    """One sentence for a person, what was seen, and what can be done next."""
     text = explain(code, 41, 40, {"tool": "read_file", "tools": ["a", "b"], "nothing": ""})
     assert text.endswith(next_step(code))
     assert "Seen: tool read_file; tools a, b." in text
@@ -39,7 +39,7 @@ def test_every_end_renders_as_sentence_evidence_and_next_step(code: str) -> None
 
 @pytest.mark.parametrize("code", sorted(BOUNDS))
 def test_every_bound_names_what_was_seen_and_the_limit(code: str) -> None:
-    """R1.15: the figures in the message are those that were judged by."""
+    """The figures in the message are those that were judged by."""
     text = explain(code, 41, 40)
     assert "41" in text
     assert "40" in text

@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from orchestrator.settings import SandboxSettings, Settings
+from orchestrator.config.settings import SandboxSettings, Settings
 from orchestrator.workspace.repository import discover
-from orchestrator.workspace.sandbox import probe
+from orchestrator.workspace.sandbox import probe_sandbox
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
 from tests.engine.rig import made_repository
 
@@ -18,5 +18,5 @@ def workspaces(tmp_path_factory: pytest.TempPathFactory) -> ShadowWorkspaces:
     """The Shadow of a small repository, commands in bubblewrap where the machine has it."""
     folder = tmp_path_factory.mktemp("loop")
     repository = made_repository(folder / "repository")
-    sandbox = SandboxSettings(level="bubblewrap" if probe("bubblewrap").works else "none")
+    sandbox = SandboxSettings(level="bubblewrap" if probe_sandbox("bubblewrap").works else "none")
     return open_workspaces(discover(repository, dict(os.environ)), folder / "home", Settings(sandbox=sandbox))

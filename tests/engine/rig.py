@@ -1,4 +1,4 @@
-"""The real loop over a random model: Conversation, Panel, ChatSession, Toolbox and worktree are the real ones.
+"""The real loop over a random model: Conversation, GuardSet, ChatSession, Toolbox and worktree are the real ones.
 
 Only the endpoint is made up (RandomChat, an implementation of the chat port that says what a test drew), and the
 recorder keeps events in memory and remembers what was durable when something took effect.
@@ -17,19 +17,21 @@ from agents.chat.estimate import Estimator
 from agents.chat.port import ChatReply, ChatRequest, Message, RawToolCall, ToolSchema
 from agents.session import ChatSession, Opening
 from agents.tools.catalogue import WORKER
+from orchestrator.domain.assignment import GrantRequest
+from orchestrator.domain.attempt import Owner
 from orchestrator.domain.errors import ModelError
 from orchestrator.domain.events import Event, GuardFired, ReplyReceived, ToolFinished, ToolRequested, TurnRequested
-from orchestrator.domain.ports import Call, GrantRequest, Reply, Request, ToolOutcome, Workspace
+from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
+from orchestrator.domain.ports import Workspace
 from orchestrator.domain.progress import silent
-from orchestrator.domain.records import Owner
 from orchestrator.domain.task import Task
-from orchestrator.engine.controls import Grant, WorkerControls
-from orchestrator.engine.conversation import Conversation, Ending, Subject
-from orchestrator.engine.halt import Halt
-from orchestrator.engine.journal import Journal
-from orchestrator.engine.purse import unbounded
+from orchestrator.engine.cancellation import CancelToken
+from orchestrator.engine.loop.control_tools import Grant, WorkerControls
+from orchestrator.engine.loop.conversation import Conversation, ConversationResult, Subject
+from orchestrator.engine.loop.journal import Journal
+from orchestrator.engine.loop.metering import unbounded
+from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.guards.panel import Panel
 from orchestrator.workspace.workspaces import ShadowWorkspaces
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -127,21 +129,21 @@ class WatchedSession(ChatSession):
     ledger: Ledger
     answered: list[str]
     asked: list[str]
-    requests: list[Request]
+    requests: list[ModelRequest]
 
-    def send(self, request: Request) -> Reply:
+    def send(self, request: ModelRequest) -> ModelReply:
         """As it is."""
         self.requests.append(request)
         reply = super().send(request)
         self.asked += [call.call_id for call in reply.calls]
         return reply
 
-    def execute(self, call: Call, *, within_s: float | None = None) -> ToolOutcome:
+    def execute(self, call: ToolCall, *, within_s: float | None = None) -> ToolResult:
         """As it is."""
         self.ledger.effects.append(("execute", call.signature, tuple(self.ledger.events)))
         return super().execute(call, within_s=within_s)
 
-    def answer(self, call: Call, text: str) -> None:
+    def answer(self, call: ToolCall, text: str) -> None:
         """As it is."""
         self.answered.append(call.call_id)
         super().answer(call, text)
@@ -151,12 +153,12 @@ class WatchedSession(ChatSession):
 class Walked:
     """A conversation that has ended."""
 
-    ending: Ending
+    ending: ConversationResult
     ledger: Ledger
     chat: RandomChat
     session: WatchedSession
-    panel: Panel
-    begun: Panel
+    guard_set: GuardSet
+    begun: GuardSet
     budget: int
 
     @property
@@ -207,7 +209,7 @@ def _walk(
         chat, WORKER, Opening("You work.", "Task: random", {}), workspace, monotonic=clock.monotonic
     )
     session.ledger, session.answered, session.asked, session.requests = ledger, [], [], []
-    begun = Panel.begin(limits, budget, ALLOWED)
+    begun = GuardSet.begin(limits, budget, ALLOWED)
     journal = Journal(ledger, Owner("Attempt", "a1", "a1", 1), begun)
 
     def arbiter(request: GrantRequest) -> Grant:
@@ -217,18 +219,18 @@ def _walk(
         session=session,
         journal=journal,
         workspace=workspace,
-        purse=unbounded(),
+        meter=unbounded(),
         controls=WorkerControls(task(budget), (), arbiter, clock, lambda _tree: ()),
         ending_tools=ENDING,
         subject=Subject("random", 1),
         clock=clock,
         listener=silent,
-        cancelled=Halt(),
+        cancelled=CancelToken(),
         tree=tree,
         base_files=frozenset(workspace.files()),
     )
     ending = conversation.run()
-    return Walked(ending, ledger, chat, session, journal.panel, begun, budget)
+    return Walked(ending, ledger, chat, session, journal.guard_set, begun, budget)
 
 
 def call(tool: str, **arguments: Any) -> tuple[str, str]:

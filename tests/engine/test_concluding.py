@@ -8,16 +8,18 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.attempt import AttemptResult
 from orchestrator.domain.errors import ModelError, RunBoundError
 from orchestrator.domain.finding import Finding
-from orchestrator.domain.ports import FileChange
-from orchestrator.domain.records import Claim, Conclusion, Review
+from orchestrator.domain.review import Review
+from orchestrator.domain.run import Claim
 from orchestrator.domain.task import Task
 from orchestrator.domain.verdict import Stop
-from orchestrator.engine.checkpass import CheckPass
-from orchestrator.engine.concluding import End, Facts, Merged, conclude
-from orchestrator.engine.conversation import Ending
-from orchestrator.engine.review import Reviewed
+from orchestrator.domain.workspace import FileChange
+from orchestrator.engine.attempt.result import End, Facts, Merged, conclude
+from orchestrator.engine.attempt.review import ReviewResult
+from orchestrator.engine.attempt.verification import VerificationResult
+from orchestrator.engine.loop.conversation import ConversationResult
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TASK = Task(
@@ -28,11 +30,11 @@ CLAIM = Claim("r", TASK, "p:t:1", 1, 1, "o", NOW)
 FACTS = Facts(CLAIM, stops=2, stage=2, tree="tree1", worker_output="Done.")
 FLAW = Finding("check_failed", "error", "`x` exited with 1.", "check", fingerprint="f1:1")
 CHANGE = FileChange("a.py", "modified", added=3, removed=1, blob="b", kind="file", substantive=True)
-PASSED = CheckPass("p1", "tree1", changes=(CHANGE,))
+PASSED = VerificationResult("p1", "tree1", changes=(CHANGE,))
 REVIEW = Review("v", True, 90, "Fine.", "normal", "m", "h", 1, 1, 0, 1.0, NOW)
 
 
-def concluded(end: End, merged: Merged | None = None) -> Conclusion:
+def concluded(end: End, merged: Merged | None = None) -> AttemptResult:
     """The conclusion of a first attempt of one, begun at stage 2."""
     return conclude(end, FACTS, at=NOW, duration_ms=5.0, merged=merged)
 
@@ -78,15 +80,15 @@ AWAY = ModelError("Nobody answers.")
     ("end", "expected", "halts"),
     [
         (End.interrupted("Ctrl-C"), ("interrupted", "interrupted", "pending"), None),
-        (End.unfinished(Ending("interrupted", "Ctrl-C")), ("interrupted", "interrupted", "pending"), None),
-        (End.unfinished(Ending("submitted", "", "give_up", {"reason": "No."})), ("failed", "gave_up", "failed"), None),
-        (End.unfinished(Ending("model_error", "", error=AWAY)), ("failed", "model_error", "pending"), ModelError),
-        (End.unfinished(Ending("loop_detected", "")), ("stopped", "loop_detected", "failed"), None),
-        (End.unfinished(Ending("token_limit", "", stop=BOUND)),
+        (End.unfinished(ConversationResult("interrupted", "Ctrl-C")), ("interrupted", "interrupted", "pending"), None),
+        (End.unfinished(ConversationResult("submitted", "", "give_up", {"reason": "No."})), ("failed", "gave_up", "failed"), None),
+        (End.unfinished(ConversationResult("model_error", "", error=AWAY)), ("failed", "model_error", "pending"), ModelError),
+        (End.unfinished(ConversationResult("loop_detected", "")), ("stopped", "loop_detected", "failed"), None),
+        (End.unfinished(ConversationResult("token_limit", "", stop=BOUND)),
          ("interrupted", "token_limit", "pending"), RunBoundError),
-        (End.unreviewed(PASSED, Reviewed(None, "?")), ("failed", "review_error", "pending"), None),
-        (End.unreviewed(PASSED, Reviewed(None, "?", AWAY)), ("failed", "model_error", "pending"), ModelError),
-        (End.unreviewed(PASSED, Reviewed(None, "?", bound=RunBoundError("!"))),
+        (End.unreviewed(PASSED, ReviewResult(None, "?")), ("failed", "review_error", "pending"), None),
+        (End.unreviewed(PASSED, ReviewResult(None, "?", AWAY)), ("failed", "model_error", "pending"), ModelError),
+        (End.unreviewed(PASSED, ReviewResult(None, "?", bound=RunBoundError("!"))),
          ("interrupted", "interrupted", "pending"), RunBoundError),
     ],
 )  # fmt: skip

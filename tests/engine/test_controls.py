@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 
 import pytest
 
+from orchestrator.config.settings import Settings
+from orchestrator.domain.attempt import Owner
 from orchestrator.domain.events import Event, ScopeDecided
-from orchestrator.domain.ports import Call
-from orchestrator.domain.records import Owner
-from orchestrator.engine.controls import Arbiter, Grant, WorkerControls, within
-from orchestrator.engine.journal import Journal
-from orchestrator.engine.standing import Standing
-from orchestrator.guards.panel import Panel
-from orchestrator.settings import Settings
+from orchestrator.domain.model_io import ToolCall
+from orchestrator.engine.loop.control_tools import Grant, GrantPolicy, WorkerControls, within
+from orchestrator.engine.loop.journal import Journal
+from orchestrator.engine.loop.standing import Standing
+from orchestrator.guards.guard_set import GuardSet
 from tests.store.samples import new_task
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -49,11 +49,11 @@ class Kept:
 def ask(tool: str, grant: Grant, inherited: Sequence[Event] = (), **arguments: object) -> tuple[str, Event]:
     """What the worker is told, and what is recorded, when an arbiter answers so."""
     task = new_task("p1", 0, ())
-    arbiter: Arbiter = lambda _request: grant  # noqa: E731
+    arbiter: GrantPolicy = lambda _request: grant  # noqa: E731
     controls = WorkerControls(task, (), arbiter, FixedClock(), lambda _tree: ("calc.py",), inherited)
     kept = Kept()
-    journal = Journal(kept, Owner("Attempt", "a1", "a1", 1), Panel.begin(Settings().guards, 20, ()))
-    call = Call("c1", tool, "{}", {"justification": "because", **arguments}, "s", False, False, True)
+    journal = Journal(kept, Owner("Attempt", "a1", "a1", 1), GuardSet.begin(Settings().guards, 20, ()))
+    call = ToolCall("c1", tool, "{}", {"justification": "because", **arguments}, "s", False, False, True)
     outcome, _ = controls.apply(call, 1, journal, Standing("tree", ("read_file calc.py [ok]",)))
     journal.flush()
     return outcome.text, kept.events[0]
@@ -80,7 +80,7 @@ def yes(amount: int = 0, *paths: str) -> Grant:
 def test_granted_paths_are_among_those_asked_for(
     granted: tuple[str, ...], asked: tuple[str, ...], left: tuple[str, ...]
 ) -> None:
-    """The PM's answer is cut to the question; what lies outside the repository is no path (R3.4)."""
+    """The PM's answer is cut to the question; what lies outside the repository is no path."""
     assert within(granted, asked) == left
 
 
@@ -99,7 +99,7 @@ def test_a_refusal_grants_no_calls_whatever_amount_it_names() -> None:
 
 
 def test_a_continued_attempt_gets_no_second_grant() -> None:
-    """What the attempt that died was granted counts in its successor: a crash refills nothing (R3.4)."""
+    """What the attempt that died was granted counts in its successor: a crash refills nothing."""
     earlier = ScopeDecided(1, T0, 1, ("docs/**",), "because", granted=True, decided_by="pm", reason="Fine.")
     text, _ = ask("request_scope", yes(0, "src/x.py"), [earlier], paths=["src/x.py"])
     assert text.startswith("Refused: Only one grant")

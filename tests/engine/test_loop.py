@@ -1,4 +1,4 @@
-"""Properties of the whole loop with random scripted models (X4), and that it is deterministic (X3)."""
+"""Properties of the whole loop with random scripted models, and that it is deterministic."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from orchestrator.domain.errors import ContextLengthError, ModelRefusedError, ModelUnavailableError
 from orchestrator.domain.events import BudgetDecided, Finished, GuardFired, ReplyReceived, ToolFinished, ToolRequested
 from orchestrator.domain.events import TurnRequested as Turn
-from orchestrator.domain.stops import ATTEMPT_STOPS
+from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
+from orchestrator.guards.guard_set import replay
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.guards.panel import replay
 from orchestrator.workspace.workspaces import ShadowWorkspaces
 from tests.engine.rig import ENDING, Said, Walked, call, seqs, unpaired, walk
 
@@ -79,7 +79,7 @@ def _walk(workspaces: ShadowWorkspaces, says: list[Said], **options: Any) -> Wal
 def test_whatever_the_model_does_the_loop_holds(
     workspaces: ShadowWorkspaces, says: list[Said], budget: int, grant: int, limits: GuardLimits
 ) -> None:
-    """X4: bounded, answered, paired, recorded first, replayable, and ended with exactly one known code."""
+    """Bounded, answered, paired, recorded first, replayable, and ended with exactly one known code."""
     walked = _walk(workspaces, says, budget=budget, grant=grant, limits=limits)
     event(walked.ending.reason + walked.ending.tool)
     _ended_once(walked)
@@ -109,7 +109,7 @@ def _within_its_bounds(walked: Walked, grant: int) -> None:
     assert granted <= min(grant, max(walked.budget // 2, 1))
     assert walked.executed <= walked.budget + granted
     most = walked.begun.limits.request_factor * (walked.budget + granted) + 1
-    assert walked.panel.calls_requested <= most  # identical calls of one reply count once
+    assert walked.guard_set.calls_requested <= most  # identical calls of one reply count once
     # Turns without a call are bounded by no_action, those that fail by four shrinks; two more finish.
     silent = walked.begun.limits.no_action_turns
     assert len(walked.chat.requests) <= (most + 3) * (silent + 1) * 5
@@ -148,17 +148,17 @@ def _recorded_first(walked: Walked) -> None:
 
 def _replayable(walked: Walked) -> None:
     again = replay(walked.begun, walked.ledger.events)
-    assert again.stopped == walked.panel.stopped
-    assert (again.budget, again.calls_executed) == (walked.panel.budget, walked.panel.calls_executed)
-    assert again.calls_requested == walked.panel.calls_requested
-    in_doubt = walked.panel.stopped is not None  # a call that a Stop kept from running was let through before it
-    assert walked.panel.calls_executed - walked.executed in ((0, 1) if in_doubt else (0,))
+    assert again.stopped == walked.guard_set.stopped
+    assert (again.budget, again.calls_executed) == (walked.guard_set.budget, walked.guard_set.calls_executed)
+    assert again.calls_requested == walked.guard_set.calls_requested
+    in_doubt = walked.guard_set.stopped is not None  # a call that a Stop kept from running was let through before it
+    assert walked.guard_set.calls_executed - walked.executed in ((0, 1) if in_doubt else (0,))
 
 
 @given(says=MODELS)
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_same_script_and_clock_record_the_same_bits(workspaces: ShadowWorkspaces, says: list[Said]) -> None:
-    """X3: two runs of one script under a fixed clock record identical events and send identical requests."""
+    """Two runs of one script under a fixed clock record identical events and send identical requests."""
     one, other = (_walk(workspaces, says) for _ in range(2))
     assert one.ledger.events == other.ledger.events
     assert one.chat.requests == other.chat.requests
@@ -166,7 +166,7 @@ def test_the_same_script_and_clock_record_the_same_bits(workspaces: ShadowWorksp
 
 
 def test_a_long_honest_conversation_is_compacted_and_stays_within_its_window(workspaces: ShadowWorkspaces) -> None:
-    """Window <= cap over 120 calls, the opening always first, and every reply's calls answered (R1.9, R1.10)."""
+    """Window <= cap over 120 calls, the opening always first, and every reply's calls answered."""
     says = [Said("", (call("write_file", path="a.txt", file_text=f"{n}\n" * 40),)) for n in range(110)]
     says += [Said("", (call("finish_task", summary="done"),))]
     lax = GuardLimits(thrash_stop=1000, thrash_warn=1000, progress_stop=1000, shrinking_diffs=1000)
@@ -183,7 +183,7 @@ def test_a_long_honest_conversation_is_compacted_and_stays_within_its_window(wor
 
 @pytest.mark.parametrize("error", ERRORS)
 def test_an_endpoint_that_fails_ends_the_conversation_with_its_error(workspaces: ShadowWorkspaces, error: Any) -> None:
-    """R1.12: the error is the ending's; a window too long is tried at 80, 60, 40 and 20 percent first (R1.13)."""
+    """The error is the ending's; a window too long is tried at 80, 60, 40 and 20 percent first."""
     reads = [Said("", (call("read_file", path="long.txt", view_range=[n, n + 300]),)) for n in (1, 400)]
     walked = _walk(workspaces, [*reads, *[Said(error=error)] * 9])
     if error is ContextLengthError:  # the task's own bound: the run goes on with the others
@@ -201,14 +201,14 @@ def test_an_endpoint_that_fails_ends_the_conversation_with_its_error(workspaces:
 
 
 def test_a_window_that_cannot_shrink_is_not_tried_for_ever(workspaces: ShadowWorkspaces) -> None:
-    """R1.13: an opening that is too long by itself ends as context_exhausted, not in a loop of requests."""
+    """An opening that is too long by itself ends as context_exhausted, not in a loop of requests."""
     walked = _walk(workspaces, [Said(error=ContextLengthError)])
     assert walked.ending.reason == "context_exhausted"
     assert len(walked.chat.requests) == 3
 
 
 def test_a_turn_that_a_bound_forbids_is_settled_at_nothing(workspaces: ShadowWorkspaces) -> None:
-    """What a refused turn reserved counts nowhere: neither sent nor left open in the graph (decision 3)."""
+    """What a refused turn reserved counts nowhere: neither sent nor left open in the graph."""
     walked = _walk(workspaces, [Said("", (call("list_files"),))], limits=GuardLimits(max_tokens=2_000))
     assert walked.ending.reason == "token_limit"
     assert len(walked.chat.requests) < len(walked.ledger.of(Turn))

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.plan_defects import Source, examine
-from orchestrator.domain.records import Claim, ClaimRequest, Orphan
-from orchestrator.engine import running
-from orchestrator.engine.running import ExecuteOptions
-from orchestrator.engine.start import Start, find_start
-from orchestrator.store.embedded import embedded_stop
-from orchestrator.wiring import App, load_plan, open_app
+from orchestrator.app import App, load_plan, open_app
+from orchestrator.domain.run import Claim, ClaimRequest, Orphan
+from orchestrator.engine import runs
+from orchestrator.engine.attempt.resume import Start, find_start
+from orchestrator.engine.runs import ExecuteOptions
+from orchestrator.planning.source import PlanSource
+from orchestrator.planning.validate import examine
+from orchestrator.store.embedded.server import embedded_stop
 from tests.stories.story import clean_environment, git, make_repository
 
 PLAN = {
@@ -46,7 +47,7 @@ class Stage:
 
     def begin(self, claim: Claim) -> Start:
         """What the engine writes at an attempt's begin."""
-        start = find_start(self.app.parts(), claim, self.head)
+        start = find_start(self.app.services(), claim, self.head)
         self.app.graph.describe_attempt(claim, {"tree_before": start.tree, "base_commit": start.base, "model": "m"})
         return start
 
@@ -72,9 +73,9 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     repository = make_repository(tmp_path / "repository")
     environ = clean_environment()
     with open_app(repository, environ, flags={}, on_wait=lambda _message: None) as app:
-        outcome = load_plan(app, examine(Source(PLAN)))
+        outcome = load_plan(app, examine(PlanSource(PLAN)))
         assert outcome.defects == ()
-        prepared = running.prepare(app.parts(), app.graph.plan(outcome.plan.id), ExecuteOptions(), app.home)
+        prepared = runs.prepare_run(app.services(), app.graph.plan(outcome.plan.id), ExecuteOptions(), app.home)
         assert prepared is not None
         yield Stage(app, prepared[1].id, outcome.plan.id)
         embedded_stop(app.home)
@@ -82,7 +83,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 
 def test_work_survives_a_chain_of_deaths(stage: Stage) -> None:
     """Finished, then killed in the review; its successors killed before and just after they began: the work of the
-    first is what the fourth starts from, and it only has its gates to pass (decision 4, X2)."""
+    first is what the fourth starts from, and it only has its gates to pass."""
     first = stage.claim()
     stage.begin(first)
     tree = stage.work(first, "work")
@@ -95,7 +96,7 @@ def test_work_survives_a_chain_of_deaths(stage: Stage) -> None:
     assert start.tree == tree
     assert start.finished is not None
     stage.die(third)  # began, and changed nothing
-    fourth = find_start(stage.app.parts(), stage.claim(), stage.head)
+    fourth = find_start(stage.app.services(), stage.claim(), stage.head)
     assert fourth.tree == tree
     assert [a.status for a in fourth.earlier] == ["interrupted"] * 3
 
@@ -113,7 +114,7 @@ def test_finished_work_that_no_longer_merges_is_done_again(stage: Stage) -> None
     git(repository, "commit", "-qm", "meanwhile")
     moved = stage.app.workspaces.resolve(git(repository, "rev-parse", "HEAD"))
 
-    start = find_start(stage.app.parts(), stage.claim(), moved)
+    start = find_start(stage.app.services(), stage.claim(), moved)
 
     assert start.finished is None
     assert start.tree == stage.app.workspaces.tree_of(moved)

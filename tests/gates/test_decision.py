@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from orchestrator.domain.attempt import AttemptSummary, AttemptTotals
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import AttemptStatus
-from orchestrator.domain.records import AttemptSummary, AttemptTotals
-from orchestrator.domain.stops import ATTEMPT_STOPS, TASK_STOPS
-from orchestrator.gates.decision import Ended, RanOut, continues, counts, decide, diagnose, out_of_attempts
+from orchestrator.domain.stop_reasons import ATTEMPT_STOPS, TASK_STOPS
+from orchestrator.gates.completion import Ended, RanOut, continues, counts, decide, diagnose, out_of_attempts
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 FINDING = Finding("check_failed", "error", "`x` exited with 1.", "check", fingerprint="f1:1")
@@ -56,7 +56,7 @@ def ended(status: AttemptStatus, reason: str) -> AttemptSummary:
 def test_complete_needs_clean_gates_and_a_review(
     findings: tuple[Finding, ...], reviewed: bool, ran_out: bool, expected: str
 ) -> None:
-    """A blocking finding or a missing review is never complete; a warning does not block (decision 7, R2.1)."""
+    """A blocking finding or a missing review is never complete; a warning does not block."""
     decision = decide(
         findings=findings, reviewed=reviewed, ran_out=ran_out, check_id="p", stage=1, at=NOW, diff_hash="t"
     )
@@ -69,8 +69,8 @@ OUTAGES = {"model_error", "lease_lost", "interrupted", "cancelled"}
 
 @pytest.mark.parametrize("reason", sorted(ATTEMPT_STOPS))
 def test_what_was_not_the_workers_fault_does_not_count(reason: str) -> None:
-    """An interruption or an infrastructure failure uses up no attempt (R2.6, R4.14), and is continued; every other end
-    counts, a bound's above all: no task is retried unchanged for ever (R3.12)."""
+    """An interruption or an infrastructure failure uses up no attempt, and is continued; every other end
+    counts, a bound's above all: no task is retried unchanged for ever."""
     attempt = ended("failed", reason)
     assert counts(attempt) is (reason not in INFRASTRUCTURE | OUTAGES)
     assert continues(attempt) is not counts(attempt)
@@ -95,7 +95,7 @@ def test_a_task_has_as_many_attempts_as_it_says() -> None:
 
 
 def test_two_stops_by_a_bound_end_a_task() -> None:
-    """After the second stop the task fails and escalates (R3.12)."""
+    """After the second stop the task fails and escalates."""
     stop = ended("stopped", "loop_detected")
     assert ran_out([], "stopped", "stalled") is None
     assert ran_out([stop], "stopped", "stalled") == RanOut("stops_exhausted", 2, 2)
@@ -104,7 +104,7 @@ def test_two_stops_by_a_bound_end_a_task() -> None:
 
 @pytest.mark.parametrize("reason", sorted(INFRASTRUCTURE))
 def test_two_infrastructure_failures_end_a_task(reason: str) -> None:
-    """Two checks without an answer fail it, or two reviews, or git twice (R4.14, R2.6)."""
+    """Two checks without an answer fail it, or two reviews, or git twice."""
     assert ran_out([], "failed", reason) is None
     assert ran_out([ended("failed", reason)], "failed", reason) == RanOut("attempts_exhausted", 2, 2)
 
@@ -116,7 +116,7 @@ def test_outages_never_end_a_task(reason: str) -> None:
 
 
 def test_a_diagnosis_tells_every_attempt_and_what_to_do_with_the_task() -> None:
-    """Open findings, each attempt with its reason, the one that ends now too, and no word of a further one (R2.12)."""
+    """Open findings, each attempt with its reason, the one that ends now too, and no word of a further one."""
     last = Ended(2, "rejected", "gate_failed", "`x` exited with 1.")
     found = diagnose(RanOut("attempts_exhausted", 2, 2), [ATTEMPT], last, [FINDING], NOW)
     assert found.open_findings == ("check_failed: `x` exited with 1.",)

@@ -1,14 +1,14 @@
-"""Findings of every gate have a fingerprint that lasts as long as the defect does (F8, R0.7)."""
+"""Findings of every gate have a fingerprint that lasts as long as the defect does."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Literal
 
+from orchestrator.domain.attempt import Check
 from orchestrator.domain.finding import Finding
-from orchestrator.domain.records import Check
 from orchestrator.gates.checks import judge_checks, judge_unanswered
-from orchestrator.gates.found import found
+from orchestrator.gates.finding import make_finding
 from orchestrator.gates.merge import judge_conflicts
 
 
@@ -21,11 +21,12 @@ def check(output: str, exit_code: int | None = 1) -> Check:
 
 def test_a_finding_is_known_again_by_code_place_and_symptom() -> None:
     """Rewording is no new finding; another place, code or symptom is one."""
-    one = found("review", "flaw", "a.py", "It is wrong.", "Fix it.", symptom="3 failed in 0.1 s")
-    assert one.fingerprint == found("scope", "flaw", "a.py", "Bad!", "", symptom="3 failed in 9.5 s").fingerprint
+    one = make_finding("review", "flaw", "a.py", "It is wrong.", "Fix it.", symptom="3 failed in 0.1 s")
+    assert one.fingerprint == make_finding("scope", "flaw", "a.py", "Bad!", "", symptom="3 failed in 9.5 s").fingerprint
     others = [("other", "a.py", "3 failed"), ("flaw", "b.py", "3 failed"), ("flaw", "a.py", "2 failed in 0.1 s")]
     prints = {
-        found("review", code, locus, "It is wrong.", "", symptom=seen).fingerprint for code, locus, seen in others
+        make_finding("review", code, locus, "It is wrong.", "", symptom=seen).fingerprint
+        for code, locus, seen in others
     }
     assert len({*prints, one.fingerprint}) == 4
 

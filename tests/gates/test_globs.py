@@ -1,4 +1,4 @@
-"""Path globs of the scope gate (R4.11)."""
+"""Path globs of the scope gate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.gates.globs import allows, literal, matches, matches_any
+from orchestrator.domain.globs import allows, literal, matches, matches_any
 
 MATCHING = [
     ("x", "**/x"),
@@ -85,7 +85,7 @@ def test_name_with_leading_plus_is_reached_by_its_literal() -> None:
 
 
 def test_ignored_paths_win() -> None:
-    """R4.11: what is ignored is no violation, whatever the allowed paths say."""
+    """What is ignored is no violation, whatever the allowed paths say."""
     assert allows("build/x", ("src",), existed=False, ignored_paths=("build/",))
     assert not allows("build/x", ("src",), existed=False)
     assert matches_any("build/x", ("src", "build"))

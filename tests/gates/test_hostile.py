@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.ports import FileChange
+from orchestrator.domain.workspace import FileChange
 from orchestrator.gates.review import ReviewInvalidError, judge_review
 from orchestrator.gates.scope import judge_scope
 
@@ -67,7 +67,7 @@ def test_any_answer_is_a_judgement_or_no_review(answer: dict[str, Any], strictne
     ids=lambda changes: str(next(iter(changes))),
 )
 def test_an_answer_of_the_wrong_shape_is_no_review(changes: dict[str, Any]) -> None:
-    """NaN, huge numbers, deep nests and lists of anything but objects decide nothing (R2.5, R2.6)."""
+    """NaN, huge numbers, deep nests and lists of anything but objects decide nothing."""
     with pytest.raises(ReviewInvalidError):
         judge_review({**PASSED, **changes}, "normal", 80)
 
@@ -96,11 +96,11 @@ def _link(path: str, target: str) -> FileChange:
     ],
 )
 def test_a_symlink_cannot_climb_through_another(path: str, target: str, codes: list[str]) -> None:
-    """`..` behind a name may start higher up than it reads, since that name may be a symlink itself (R4.10)."""
+    """`..` behind a name may start higher up than it reads, since that name may be a symlink itself."""
     assert [finding.code for finding in judge_scope([_link(path, target)], ("**",))] == codes
 
 
 def test_git_settings_are_known_in_any_case() -> None:
-    """On a file system that ignores case .GitAttributes is .gitattributes (R4.10)."""
+    """On a file system that ignores case .GitAttributes is .gitattributes."""
     change = FileChange(".GitAttributes", "added", added=1, removed=0, blob="b", kind="file", substantive=True)
     assert [finding.code for finding in judge_scope([change], ("**",))] == ["git_settings"]

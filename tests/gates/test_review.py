@@ -1,4 +1,4 @@
-"""What a claimed pass must bring to be one: evidence for every criterion (R2.9)."""
+"""What a claimed pass must bring to be one: evidence for every criterion."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_gaps_are_nothing_against_a_fail_and_excuse_no_other_defect() -> None:
 
 
 def test_findings_that_block_need_no_finding_about_their_number() -> None:
-    """A claimed pass over errors is none, and what stands against it are the errors themselves (R2.5)."""
+    """A claimed pass over errors is none, and what stands against it are the errors themselves."""
     flaw = {"code": "flaw", "severity": "error", "message": "It is wrong.", "locus": "a.py", "required_fix": "Fix it."}
     answer = {"passed": True, "score": 95, "feedback": "Fine.", "criteria": [], "findings": [flaw]}
     verdict = judge_review(answer, "normal", 80)
@@ -60,7 +60,7 @@ def test_findings_that_block_need_no_finding_about_their_number() -> None:
 
 
 def test_too_many_warnings_are_told_as_such() -> None:
-    """Warnings block nothing one by one; more of them than the mode allows hold a pass back (R2.10)."""
+    """Warnings block nothing one by one; more of them than the mode allows hold a pass back."""
     mild = {"code": "mild", "severity": "warning", "message": "Hm.", "locus": "a.py", "required_fix": ""}
     answer = {"passed": True, "score": 95, "feedback": "Fine.", "criteria": [], "findings": [mild] * 4}
     verdict = judge_review(answer, "normal", 80)

@@ -1,4 +1,4 @@
-"""Events for the guards' tests, and a small choke point that obeys a Panel as the engine does."""
+"""Events for the guards' tests, and a small choke point that obeys a GuardSet as the engine does."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from orchestrator.domain.events import (
 )
 from orchestrator.domain.verdict import Refuse, Stop, Verdict, Warn
 from orchestrator.guards.guard import FINISHING
+from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.guards.panel import Panel
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 CONTROL = FINISHING | {"report_progress", "request_budget", "request_scope"}
@@ -62,9 +62,9 @@ Answer = Callable[[RequestedCall], Result]
 
 @dataclass
 class Choke:
-    """Drives a Panel with batches of calls: record, judge, act. `statuses` are the calls', in order."""
+    """Drives a GuardSet with batches of calls: record, judge, act. `statuses` are the calls', in order."""
 
-    panel: Panel
+    guard_set: GuardSet
     answer: Answer = lambda _call: Result()
     events: list[Event] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
@@ -75,26 +75,26 @@ class Choke:
     def judge(self, event: Event) -> tuple[Verdict, ...]:
         """Feed one event."""
         self.events.append(event)
-        self.panel, verdicts = self.panel.judge(event)
+        self.guard_set, verdicts = self.guard_set.judge(event)
         self.verdicts.extend(verdicts)
         return verdicts
 
     def run(self, batches: Iterable[Sequence[RequestedCall]]) -> Choke:
         """Turn after turn until a Stop or the end."""
         for batch in batches:
-            if self.panel.stopped is None:
+            if self.guard_set.stopped is None:
                 self.turn(batch)
         return self
 
     def turn(self, batch: Sequence[RequestedCall]) -> None:
         """One turn with its calls."""
-        turn, withheld = self._next(), self.panel.withholds_tools
+        turn, withheld = self._next(), self.guard_set.withholds_tools
         self.judge(TurnRequested(turn, self.at, "m", 10, 0.0, 1, 1, tools_withheld=withheld))
         calls = tuple(replace(c, seq=self._next()) for c in batch)
-        if self.panel.stopped is None:
+        if self.guard_set.stopped is None:
             self.judge(reply(turn, calls, self.at))
         for each in calls:
-            if self.panel.stopped is None:
+            if self.guard_set.stopped is None:
                 self._call(turn, each)
 
     def grant(self, calls: int) -> None:
@@ -111,7 +111,7 @@ class Choke:
         return self.seq
 
     def _call(self, turn: int, each: RequestedCall) -> None:
-        earlier = self.panel.earlier(each)
+        earlier = self.guard_set.earlier(each)
         verdicts = self.judge(ToolRequested(each.seq, self.at, turn, each, earlier))
         status: CallStatus = "duplicate" if earlier is not None else "ok"
         if any(isinstance(v, Refuse | Stop) for v in verdicts):
@@ -158,7 +158,7 @@ class Choke:
     @property
     def code(self) -> str | None:
         """The stop's code."""
-        return self.panel.stopped.code if self.panel.stopped else None
+        return self.guard_set.stopped.code if self.guard_set.stopped else None
 
 
 def reply(turn: int, calls: tuple[RequestedCall, ...], at: datetime = START, *, tokens: int = 0) -> ReplyReceived:
@@ -176,6 +176,6 @@ def choke(
     allowed: tuple[str, ...] = ("**",),
     limits: GuardLimits = LIMITS,
 ) -> Choke:
-    """A choke point with a worker's Panel."""
-    panel = Panel.begin(limits, budget, allowed)
-    return Choke(panel, answer) if answer else Choke(panel)
+    """A choke point with a worker's GuardSet."""
+    guard_set = GuardSet.begin(limits, budget, allowed)
+    return Choke(guard_set, answer) if answer else Choke(guard_set)

@@ -1,4 +1,4 @@
-"""The execution budget and the request bound (R1.5, R1.6, R3.4)."""
+"""The execution budget and the request bound."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.events import ReplyReceived, RequestedCall, ToolRequested
 from orchestrator.domain.verdict import Warn
-from orchestrator.guards.panel import Panel
+from orchestrator.guards.guard_set import GuardSet
 from tests.guards.scripts import LIMITS, START, call, choke
 
 
 def test_budget_with_5_left_of_a_batch_of_20_executes_5_and_refuses_15() -> None:
-    """R1.5: 95 of 100 used and a batch of 20 means 5 executed, 15 refused, 100 in all, and no stop yet."""
+    """95 of 100 used and a batch of 20 means 5 executed, 15 refused, 100 in all, and no stop yet."""
     run = choke(100).run([[call("read_file", n)] for n in range(95)])
     run.turn([call("read_file", 1000 + n) for n in range(20)])
     assert run.statuses[95:] == ["ok"] * 5 + ["refused"] * 15
-    assert run.executed == run.panel.calls_executed == 100
-    assert run.panel.stopped is None
-    assert run.panel.withholds_tools
+    assert run.executed == run.guard_set.calls_executed == 100
+    assert run.guard_set.stopped is None
+    assert run.guard_set.withholds_tools
 
 
 def test_budget_grants_one_finishing_turn_and_then_stops() -> None:
-    """R1.6: after a refused call one turn with tools withheld is granted; another call in it stops."""
+    """After a refused call one turn with tools withheld is granted; another call in it stops."""
     run = choke(3).run([[call("read_file", n)] for n in range(4)])
     assert run.statuses == ["ok", "ok", "ok", "refused"]
-    assert run.panel.withholds_tools
+    assert run.guard_set.withholds_tools
     run.turn([call("read_file", 9)])
     assert run.code == "budget_exhausted"
     assert run.executed == 3
 
 
 def test_budget_lets_the_worker_finish_in_the_finishing_turn() -> None:
-    """R1.6: finish_task in the finishing turn is free of the budget."""
+    """finish_task in the finishing turn is free of the budget."""
     run = choke(3).run([[call("read_file", n)] for n in range(4)])
     run.turn([call("finish_task")])
     assert run.statuses[-1] == "ok"
@@ -41,7 +41,7 @@ def test_budget_lets_the_worker_finish_in_the_finishing_turn() -> None:
 
 
 def test_budget_warns_once_at_80_and_once_at_95_percent() -> None:
-    """R1.6: 80 of 100 warns once with used, limit and remaining, 95 once more, none is repeated."""
+    """80 of 100 warns once with used, limit and remaining, 95 once more, none is repeated."""
     run = choke(100).run([[call("read_file", n)] for n in range(100)])
     warnings = [w for w in run.warnings if w.guard == "budget"]
     assert [w.observed for w in warnings] == [80, 95]
@@ -50,7 +50,7 @@ def test_budget_warns_once_at_80_and_once_at_95_percent() -> None:
 
 
 def test_budget_warns_at_both_shares_when_one_batch_jumps_over_them() -> None:
-    """R1.6: thresholds fire even if one batch jumps from 70 to 100."""
+    """Thresholds fire even if one batch jumps from 70 to 100."""
     run = choke(100).run([[call("read_file", n)] for n in range(70)])
     run.turn([call("read_file", 500 + n) for n in range(30)])
     assert run.warned("budget") == [80, 95]
@@ -62,42 +62,42 @@ def test_budget_grows_by_what_is_granted() -> None:
     run.grant(2)
     run.run([[call("read_file", 10 + n)] for n in range(5)])
     assert run.executed == 4
-    assert run.panel.budget == 4
+    assert run.guard_set.budget == 4
     assert run.code == "budget_exhausted"
 
 
 def test_duplicates_and_control_tools_are_free_but_count_as_requests() -> None:
-    """R1.5: served duplicates and control tools use no execution budget, but at most 3 x N calls are asked for."""
+    """Served duplicates and control tools use no execution budget, but at most 3 x N calls are asked for."""
     run = choke(4)
     run.run([[call("report_progress", n)] for n in range(20)])
     assert run.executed == 0
     assert run.code == "request_limit"
-    assert run.panel.calls_requested == 12
+    assert run.guard_set.calls_requested == 12
 
 
 def test_the_call_that_finishes_is_allowed_at_the_request_bound() -> None:
     """Requests: at 3 x N tools are withheld, and finish_task is still heard."""
     run = choke(2).run([[call("report_progress", n)] for n in range(6)])
-    assert run.panel.withholds_tools
+    assert run.guard_set.withholds_tools
     run.turn([call("finish_task")])
     assert run.code is None
 
 
 def test_identical_calls_of_one_reply_count_once() -> None:
-    """R1.1: 157 identical calls in a batch are one execution and one request, every call answered."""
+    """157 identical calls in a batch are one execution and one request, every call answered."""
     run = choke(10)
     run.turn([call("pct", 13)] * 157)
     assert run.statuses == ["ok"] + ["duplicate"] * 156
-    assert (run.executed, run.panel.calls_requested) == (1, 1)
+    assert (run.executed, run.guard_set.calls_requested) == (1, 1)
 
 
 def test_calls_running_at_once_cannot_exceed_the_budget_together() -> None:
-    """R3.11: three reads requested before any result, with two calls left: the third is refused."""
-    panel = Panel.begin(LIMITS, 2, ())
+    """Three reads requested before any result, with two calls left: the third is refused."""
+    guard_set = GuardSet.begin(LIMITS, 2, ())
     for seq in (2, 3, 4):
-        panel, verdict = panel.observe(ToolRequested(seq, START, 1, call("read_file", seq)))
+        guard_set, verdict = guard_set.observe(ToolRequested(seq, START, 1, call("read_file", seq)))
     assert type(verdict).__name__ == "Refuse"
-    assert panel.calls_executed == 2
+    assert guard_set.calls_executed == 2
 
 
 def test_a_refused_or_malformed_call_is_not_executed() -> None:
@@ -105,7 +105,7 @@ def test_a_refused_or_malformed_call_is_not_executed() -> None:
     run = choke(10, allowed=("src/**",))
     run.turn([call("write_file", "etc/x"), call("read_file", 1), call("read_file", 2, defect="not JSON")])
     assert run.statuses == ["refused", "ok", "error"]
-    assert run.panel.calls_executed == 1
+    assert run.guard_set.calls_executed == 1
 
 
 BEYOND = {
@@ -118,7 +118,7 @@ BEYOND = {
 
 @pytest.mark.parametrize("each", BEYOND.values(), ids=BEYOND)
 def test_at_100_percent_every_call_that_does_not_finish_is_one_beyond_the_budget(each: RequestedCall) -> None:
-    """R1.6: with the tools withheld a duplicate, a control tool and a defective call are refused as call N+1 is, and
+    """With the tools withheld a duplicate, a control tool and a defective call are refused as call N+1 is, and
     after the granted turn the next one stops."""
     run = choke(3).run([[call("read_file", n)] for n in range(3)])
     run.turn([each])
@@ -128,7 +128,7 @@ def test_at_100_percent_every_call_that_does_not_finish_is_one_beyond_the_budget
 
 
 def test_cached_reads_and_reports_do_not_prolong_a_used_up_budget() -> None:
-    """R1.6: after call N a worker gets two more turns, whatever it asks for in them."""
+    """After call N a worker gets two more turns, whatever it asks for in them."""
     cached = [[call("read_file", n % 10)] for n in range(40)]
     reports = [[call("report_progress", n)] for n in range(40)]
     for asked in (cached, reports):
@@ -138,18 +138,18 @@ def test_cached_reads_and_reports_do_not_prolong_a_used_up_budget() -> None:
 
 
 def test_more_may_be_asked_for_in_the_reply_that_used_up_the_budget() -> None:
-    """R3.4: request_budget beside call N is heard, because its turn had its tools; a grant re-opens."""
+    """request_budget beside call N is heard, because its turn had its tools; a grant re-opens."""
     run = choke(2)
     run.turn([call("read_file", 1), call("read_file", 2), call("read_file", 3), call("request_budget", 2)])
     assert run.statuses == ["ok", "ok", "refused", "ok"]
     run.grant(2)
-    assert not run.panel.withholds_tools
+    assert not run.guard_set.withholds_tools
     run.run([[call("read_file", 3)], [call("report_progress", 1)], [call("read_file", 4)]])
     assert (run.statuses[4:], run.code) == (["ok"] * 3, None)
 
 
 def test_finishing_badly_in_the_granted_turn_is_not_a_call_beyond_the_budget() -> None:
-    """R1.6: finish_task with arguments that do not parse is answered as such, and may be tried again."""
+    """finish_task with arguments that do not parse is answered as such, and may be tried again."""
     run = choke(2).run([[call("read_file", n)] for n in range(3)])
     run.turn([call("finish_task", "{", defect="not JSON")])
     run.turn([call("finish_task")])
@@ -163,7 +163,7 @@ def test_no_history_executes_more_than_budget_and_grants(budget: int, batches: l
     for index, size in enumerate(batches):
         run.run([[call("read_file", number + n) for n in range(size)]])
         number += size
-        if index < len(grants) and run.panel.stopped is None:
+        if index < len(grants) and run.guard_set.stopped is None:
             run.grant(grants[index])
     assert run.executed <= budget + sum(grants[: len(batches)])
     assert sum(isinstance(w, Warn) and w.guard == "budget" for w in run.verdicts) <= 2 * (1 + len(grants))

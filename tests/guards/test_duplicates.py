@@ -1,4 +1,4 @@
-"""Duplicates: what is answered from an earlier result, and what is executed again (R1.1, R1.3, R1.4)."""
+"""Duplicates: what is answered from an earlier result, and what is executed again."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ READ = call("read_file", "a.py")
 
 
 def test_two_of_four_calls_are_executed() -> None:
-    """R1.1: pct(13), pct(88), pct(13), pct(88): two executed, two served, four answered."""
+    """pct(13), pct(88), pct(13), pct(88): two executed, two served, four answered."""
     run = choke().run([[call("pct", 13), call("pct", 88), call("pct", 13), call("pct", 88)]])
     assert run.statuses == ["ok", "ok", "duplicate", "duplicate"]
 
 
 def test_153_calls_with_five_distinct_execute_five() -> None:
-    """R1.1: 153 calls, five distinct, in one reply, of a tool that is not even pure."""
+    """153 calls, five distinct, in one reply, of a tool that is not even pure."""
     run = choke().run([[call("run_command", n % 5) for n in range(153)]])
     assert (run.statuses.count("ok"), run.statuses.count("duplicate")) == (5, 148)
 
 
 def test_a_read_is_served_across_turns() -> None:
-    """R1.3: an identical pure call with nothing executed since that changes something."""
+    """An identical pure call with nothing executed since that changes something."""
     run = choke().run([[READ], [call("read_file", "b.py")], [READ]])
     assert run.statuses == ["ok", "ok", "duplicate"]
 
 
 def test_a_read_after_a_write_or_a_command_is_executed() -> None:
-    """R1.3: read after write is never a duplicate, nor after a command, whose ignored files no tree shows."""
+    """Read after write is never a duplicate, nor after a command, whose ignored files no tree shows."""
     run = choke().run([[READ], [call("edit_file", "a.py=1")], [READ], [call("run_command", "make")], [READ]])
     assert run.statuses == ["ok"] * 5
 
 
 def test_a_refused_write_changes_nothing() -> None:
-    """R1.3: what was not executed makes no read stale."""
+    """What was not executed makes no read stale."""
     run = choke(allowed=("src/**",)).run([[READ], [call("write_file", "etc/x")], [READ]])
     assert run.statuses == ["ok", "refused", "duplicate"]
 
 
 def test_a_refused_call_answers_its_repeats_within_the_reply() -> None:
-    """guards.md: 157 identical writes outside the allowed paths in one reply are one refusal, every id answered."""
+    """157 identical writes outside the allowed paths in one reply are one refusal, every id answered."""
     run = choke(allowed=("src/**",)).run([[call("write_file", "etc/x")] * 157])
     assert run.statuses == ["refused", *["duplicate"] * 156]
-    assert (run.code, run.panel.calls_requested) == (None, 1)
+    assert (run.code, run.guard_set.calls_requested) == (None, 1)
 
 
 @pytest.mark.parametrize(
@@ -62,41 +62,43 @@ def test_a_refused_call_answers_its_repeats_within_the_reply() -> None:
     ids=lambda each: each.tool + (each.defect or ""),
 )
 def test_identical_calls_of_one_reply_that_are_not_executed_count_once(each: RequestedCall) -> None:
-    """guards.md: malformed calls, unknown tools and control tools of one reply count once for every guard too."""
+    """Malformed calls, unknown tools and control tools of one reply count once for every guard too."""
     run = choke(20).run([[each] * 157, [call("read_file", 1)]])
     assert run.statuses[1:] == ["duplicate"] * 156 + ["ok"]
-    assert (run.code, run.panel.calls_requested) == (None, 2)
+    assert (run.code, run.guard_set.calls_requested) == (None, 2)
     assert [w for w in run.warnings if w.guard != "malformed"] == []
 
 
 def test_the_same_malformed_reply_again_and_again_still_stops() -> None:
-    """R1.11: a flood counts once a reply, and three such replies in a row stop."""
+    """A flood counts once a reply, and three such replies in a row stop."""
     run = choke().run([[call("read_file", "x", defect="not JSON")] * 30] * 9)
     assert run.code == "malformed_calls"
 
 
 def test_the_same_refused_reply_again_and_again_still_stops() -> None:
-    """R1.8: a flood of one refused write, reply after reply, is a stall."""
+    """A flood of one refused write, reply after reply, is a stall."""
     run = choke(allowed=()).run([[call("write_file", "x")] * 30] * 9)
     assert (run.code, run.executed) == ("stalled", 0)
 
 
 def test_a_repeat_is_judged_anew_once_it_is_granted() -> None:
-    """guards.md: a write that was refused and then granted in the same reply is executed when it is asked for again."""
+    """A write that was refused and then granted in the same reply is executed when it is asked for again."""
     run = choke(allowed=("src/**",))
     write = replace(call("write_file", "docs/a"), seq=11)
-    panel, _ = run.panel.judge(reply(10, (write, replace(write, seq=13))))
-    panel, refused = panel.judge(ToolRequested(11, START, 10, write))
-    panel, _ = panel.judge(ToolFinished(11, START, write, "refused", "", "r", 0.0))
+    guard_set, _ = run.guard_set.judge(reply(10, (write, replace(write, seq=13))))
+    guard_set, refused = guard_set.judge(ToolRequested(11, START, 10, write))
+    guard_set, _ = guard_set.judge(ToolFinished(11, START, write, "refused", "", "r", 0.0))
     assert isinstance(refused[0], Refuse)
-    assert panel.earlier(write) == 11
-    panel, _ = panel.judge(ScopeDecided(12, START, 12, ("docs/**",), "", granted=True, decided_by="pm", reason=""))
-    assert panel.earlier(write) is None
-    assert panel.judge(ToolRequested(13, START, 10, replace(write, seq=13)))[1] == ()
+    assert guard_set.earlier(write) == 11
+    guard_set, _ = guard_set.judge(
+        ScopeDecided(12, START, 12, ("docs/**",), "", granted=True, decided_by="pm", reason="")
+    )
+    assert guard_set.earlier(write) is None
+    assert guard_set.judge(ToolRequested(13, START, 10, replace(write, seq=13)))[1] == ()
 
 
 def test_a_repeated_failure_is_judged_anew_once_a_file_has_changed() -> None:
-    """R1.4: refused, then an edit in the same reply, then the same call: executed, because something changed."""
+    """Refused, then an edit in the same reply, then the same call: executed, because something changed."""
     wrote = Result(tree="t1", writes=(FileWrite("b", 1, 0, "blob"),))
     run = choke(answer=lambda each: wrote if each.mutating else Result(error="gone"))
     run.run([[READ, call("search", n)] for n in range(3)])
@@ -105,20 +107,20 @@ def test_a_repeated_failure_is_judged_anew_once_a_file_has_changed() -> None:
 
 
 def test_a_write_within_a_batch_makes_what_follows_new() -> None:
-    """R1.3: read, write, read and write A, write B, write A in one reply are all executed."""
+    """Read, write, read and write A, write B, write A in one reply are all executed."""
     run = choke().run([[READ, call("edit_file", "a.py=1"), READ]])
     run.run([[call("write_file", "a.py=1"), call("write_file", "a.py=2"), call("write_file", "a.py=1")]])
     assert run.statuses == ["ok"] * 6
 
 
 def test_commands_and_writes_are_never_served_across_turns() -> None:
-    """R1.3: mutating or time-dependent tools are executed again."""
+    """Mutating or time-dependent tools are executed again."""
     run = choke().run([[call("run_command", "date")], [call("read_file", "x")], [call("run_command", "date")]])
     assert run.statuses == ["ok"] * 3
 
 
 def test_failed_reads_are_executed_again_and_refused_after_the_third_failure() -> None:
-    """R1.4: a first failure and two more, then refused as repeated_failure, executing nothing."""
+    """A first failure and two more, then refused as repeated_failure, executing nothing."""
     run = choke(answer=lambda each: Result(error="gone") if each.tool == "read_file" else Result())
     run.run([[each] for n in range(4) for each in (READ, call("search", n))])
     assert run.statuses[::2] == ["error", "error", "error", "refused"]
@@ -127,7 +129,7 @@ def test_failed_reads_are_executed_again_and_refused_after_the_third_failure() -
 
 
 def test_a_failing_test_may_be_run_again_after_every_edit() -> None:
-    """R1.4: a change of files makes a failed call worth another try."""
+    """A change of files makes a failed call worth another try."""
     trees = count()
     run = choke(
         answer=lambda each: Result(error="1 failed") if each.tool == "run_command" else Result(tree=f"t{next(trees)}")
@@ -137,7 +139,7 @@ def test_a_failing_test_may_be_run_again_after_every_edit() -> None:
 
 
 def test_polling_that_fails_differently_is_not_refused() -> None:
-    """R1.4: another error is news."""
+    """Another error is news."""
     numbers = count()
     run = choke(answer=lambda _: Result(error=f"not up after try {next(numbers)}"))
     run.run([[call("run_command", "curl")]] * 9)
@@ -145,7 +147,7 @@ def test_polling_that_fails_differently_is_not_refused() -> None:
 
 
 def test_nothing_is_served_after_a_death() -> None:
-    """R1.3: a call in doubt may have changed anything, so a resumed attempt reads again."""
+    """A call in doubt may have changed anything, so a resumed attempt reads again."""
     run = choke().run([[READ]])
     run.judge(Resumed(START, START))
     run.run([[READ]])
@@ -153,6 +155,6 @@ def test_nothing_is_served_after_a_death() -> None:
 
 
 def test_a_failed_first_call_answers_its_repeats_within_the_batch() -> None:
-    """R1.1: within a batch an identical call is executed once, whatever came of it."""
+    """Within a batch an identical call is executed once, whatever came of it."""
     run = choke(answer=lambda _: Result(error="E")).run([[READ, READ]])
     assert run.statuses == ["error", "duplicate"]

@@ -1,4 +1,4 @@
-"""The Panel: properties 2, 3 and 5 of guards.md over random histories, fold purity, and failing closed."""
+"""The GuardSet: properties 2, 3 and 5 of guards.md over random histories, fold purity, and failing closed."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from orchestrator.domain.events import (
     ScopeDecided,
     ToolFinished,
 )
-from orchestrator.domain.stops import ATTEMPT_STOPS
+from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
 from orchestrator.domain.verdict import Allow, Stop, Verdict, strictness
+from orchestrator.guards.guard_set import GuardSet, replay
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.guards.panel import Panel, replay
 from tests.guards.scripts import START, Choke, Result, call, choke
 
 Step = list[RequestedCall] | Event
@@ -59,8 +59,8 @@ STEPS: st.SearchStrategy[Step] = st.one_of(st.lists(CALLS, max_size=4), st.sampl
 HISTORIES = st.tuples(st.lists(STEPS, max_size=25), st.lists(RESULTS, min_size=1, max_size=8))
 
 
-def _begin() -> Panel:
-    return Panel.begin(LIMITS, 25, ("a", "b"))
+def _begin() -> GuardSet:
+    return GuardSet.begin(LIMITS, 25, ("a", "b"))
 
 
 def _play(history: History) -> Choke:
@@ -77,44 +77,44 @@ def _play(history: History) -> Choke:
 
 @given(HISTORIES, st.integers(0, 200))
 def test_a_panel_rebuilt_from_its_events_equals_the_live_one(history: History, cut: int) -> None:
-    """Property 3: replay(a + b) is replay(b) after replay(a), and both are the live Panel."""
+    """Property 3: replay(a + b) is replay(b) after replay(a), and both are the live GuardSet."""
     run = _play(history)
-    assert replay(_begin(), run.events) == run.panel
-    assert replay(replay(_begin(), run.events[:cut]), run.events[cut:]) == run.panel
+    assert replay(_begin(), run.events) == run.guard_set
+    assert replay(replay(_begin(), run.events[:cut]), run.events[cut:]) == run.guard_set
 
 
 @given(HISTORIES)
 def test_observing_twice_from_one_value_gives_one_answer(history: History) -> None:
     """Fold purity: a guard is not changed by observing."""
-    panel = _begin()
+    guard_set = _begin()
     for event in _play(history).events:
-        first, second = panel.judge(event), panel.judge(event)
+        first, second = guard_set.judge(event), guard_set.judge(event)
         assert first == second
-        panel = first[0]
+        guard_set = first[0]
 
 
 @given(HISTORIES)
 def test_stop_is_absorbing_and_has_a_code_of_the_taxonomy(history: History) -> None:
     """Property 2: after a Stop every event is answered by that Stop."""
     run = _play(history)
-    if run.panel.stopped is None:
+    if run.guard_set.stopped is None:
         return
-    assert run.panel.stopped.code in ATTEMPT_STOPS
+    assert run.guard_set.stopped.code in ATTEMPT_STOPS
     for event in [*EXTRAS, *run.events]:
-        assert run.panel.observe(event) == (run.panel, run.panel.stopped)
+        assert run.guard_set.observe(event) == (run.guard_set, run.guard_set.stopped)
 
 
 @given(HISTORIES)
 def test_verdicts_come_strictest_first_without_allow(history: History) -> None:
     """Panel: every verdict is told, the strictest first, and observe gives that one."""
-    panel = _begin()
+    guard_set = _begin()
     for event in _play(history).events:
-        after, verdicts = panel.judge(event)
+        after, verdicts = guard_set.judge(event)
         ranks = [strictness(v) for v in verdicts]
         assert ranks == sorted(ranks, reverse=True)
         assert not any(isinstance(v, Allow) for v in verdicts)
-        assert panel.observe(event)[1] == (verdicts[0] if verdicts else Allow())
-        panel = after
+        assert guard_set.observe(event)[1] == (verdicts[0] if verdicts else Allow())
+        guard_set = after
 
 
 @dataclass(frozen=True)
@@ -129,25 +129,25 @@ class Broken:
 
 
 def test_a_guard_that_raises_stops_the_attempt() -> None:
-    """R3.11: fail closed, with the error in the evidence."""
+    """Fail closed, with the error in the evidence."""
     run = choke()
-    run.panel = replace(run.panel, guards=(*run.panel.guards, Broken()))
+    run.guard_set = replace(run.guard_set, guards=(*run.guard_set.guards, Broken()))
     run.run([[call("read_file", 1)], [call("read_file", 2)]])
     assert run.code == "guard_failed"
-    assert run.panel.stopped is not None
-    assert "ZeroDivisionError: division by zero" in run.panel.stopped.message
+    assert run.guard_set.stopped is not None
+    assert "ZeroDivisionError: division by zero" in run.guard_set.stopped.message
     assert len(run.statuses) == 1
 
 
 def test_reviews_and_planning_have_neither_scope_nor_checkpoints() -> None:
     """Panel: QC and PM write nothing and report to nobody; everything else bounds them too."""
-    panel = Panel.begin(GuardLimits(), 300, (), role="verifier")
-    run = Choke(panel).run([[call("read_file", n)] for n in range(400)])
+    guard_set = GuardSet.begin(GuardLimits(), 300, (), role="verifier")
+    run = Choke(guard_set).run([[call("read_file", n)] for n in range(400)])
     assert (run.code, run.executed) == ("budget_exhausted", 300)
 
 
 def test_the_panel_does_not_grow_with_the_attempt() -> None:
-    """Property 5: after 2,000 calls of honest work the Panel is no larger than after 1,000."""
+    """Property 5: after 2,000 calls of honest work the GuardSet is no larger than after 1,000."""
     sizes = []
     limits = GuardLimits(progress_stop=10**6, deadline_s=None, same_error_stop=10**6)
     run = choke(10**6, lambda each: Result(each.signature, error="E" if "7" in each.signature else ""), limits=limits)
@@ -155,15 +155,15 @@ def test_the_panel_does_not_grow_with_the_attempt() -> None:
         run.turn([call(("read_file", "run_command")[number % 2], number)])
         run.events.clear()
         if number + 1 in (1_000, 2_000):
-            sizes.append(len(repr(run.panel)))
+            sizes.append(len(repr(run.guard_set)))
     assert run.code is None
     assert sizes[1] < sizes[0] * 1.05
 
 
 def test_every_stop_says_what_was_seen_and_what_to_do() -> None:
-    """R1.15, X6: a stop's message holds its figures and the next step."""
+    """A stop's message holds its figures and the next step."""
     run = choke(limits=GuardLimits(repetition_stop=4)).run([[call("run_command", "ls")]] * 9)
-    stop = run.panel.stopped
+    stop = run.guard_set.stopped
     assert isinstance(stop, Stop)
     assert stop.message.startswith("The same calls with the same results and files were repeated 4 times")
     assert "the limit is 4" in stop.message

@@ -1,4 +1,4 @@
-"""Repetition and cycles of (signature, outcome, tree), the same error, and names only (R3.10)."""
+"""Repetition and cycles of (signature, outcome, tree), the same error, and names only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from orchestrator.domain.events import FileWrite, RequestedCall, ToolFinished
 from orchestrator.guards.cycle import Cycle
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.guards.tree import Tree
+from orchestrator.guards.tree import TreeState
 from tests.guards.scripts import START, Choke, Result, call, choke
 
 LOOSE = GuardLimits(stall_batches=1000, repeated_failures=1000)
@@ -43,14 +43,14 @@ def test_the_same_command_with_the_same_result_warns_at_3_and_stops_at_5() -> No
 
 
 def test_served_duplicates_count_for_repetition() -> None:
-    """guards.md: a pure read that is answered from the earlier result still repeats."""
+    """A pure read that is answered from the earlier result still repeats."""
     run = choke(limits=LOOSE).run([[call("read_file", "a")]] * 10)
     assert run.statuses == ["ok"] + ["duplicate"] * 4
     assert run.code == "loop_detected"
 
 
 def test_polling_with_changing_results_never_trips() -> None:
-    """R1.7: the same call 200 times with a result that changes is no loop and no stall."""
+    """The same call 200 times with a result that changes is no loop and no stall."""
     results = _changing()
     run = choke(answer=lambda _: Result(next(results)), limits=GuardLimits(progress_stop=10**6))
     run.run([[call("run_command", "tail log")]] * 200)
@@ -69,7 +69,7 @@ def test_running_the_tests_after_every_edit_never_trips() -> None:
 
 
 def test_eight_reads_of_different_files_in_a_row_never_trip() -> None:
-    """R3.10: eight reads of distinct files are work; only the names-only observation is recorded."""
+    """Eight reads of distinct files are work; only the names-only observation is recorded."""
     run = choke().run([[call("read_file", n)] for n in range(8)])
     assert run.code is None
     assert {w.guard for w in run.warnings} == {"names_only"}
@@ -77,7 +77,7 @@ def test_eight_reads_of_different_files_in_a_row_never_trip() -> None:
 
 
 def test_read_write_check_is_stopped_by_nine_calls() -> None:
-    """R3.10: a cycle of three calls with equal results over the same tree stops when its third round is full."""
+    """A cycle of three calls with equal results over the same tree stops when its third round is full."""
     tools = [call("read_file", "a"), call("write_file", "a=1"), call("run_command", "check")]
     run = _once_each(choke(answer=lambda _: Result(tree="t")), tools, 10)
     assert run.code == "loop_detected"
@@ -85,7 +85,7 @@ def test_read_write_check_is_stopped_by_nine_calls() -> None:
 
 
 def test_the_first_tree_that_is_seen_is_no_change() -> None:
-    """R3.10: reads before the first command saw the tree that it left unchanged: nine calls are three rounds."""
+    """Reads before the first command saw the tree that it left unchanged: nine calls are three rounds."""
     tools = [call("read_file", "a"), call("read_file", "b"), call("run_command", "ls")]
     run = _once_each(choke(answer=lambda _: Result(tree="as begun")), tools, 10)
     assert (run.code, run.executed) == ("loop_detected", 9)
@@ -93,18 +93,18 @@ def test_the_first_tree_that_is_seen_is_no_change() -> None:
 
 def test_a_tree_is_named_by_what_changed_it() -> None:
     """Tree: the one at the start has no name of its own, also when it comes back; others have theirs."""
-    seen, tree = [], Tree()
+    seen, tree = [], TreeState()
     write = (FileWrite("a", 1, 0, "b"),)
     for after, writes in (("t0", ()), (None, ()), ("t1", write), ("t1", ()), ("t0", write), ("t2", write)):
         tree = tree.after(finished(after, writes))
         seen.append(tree.id)
     assert seen == ["", "", "t1", "t1", "", "t2"]
-    assert Tree().after(finished("t1", write)).after(finished("t0", write)).id == "t0"
+    assert TreeState().after(finished("t1", write)).after(finished("t0", write)).id == "t0"
 
 
 @pytest.mark.parametrize("period", range(2, 9))
 def test_every_period_from_2_to_8_stops_after_three_rounds(period: int) -> None:
-    """R1.7, R3.10: cycles of period 2 to 8 stop when their third full round ends."""
+    """Cycles of period 2 to 8 stop when their third full round ends."""
     run = _once_each(choke(limits=LOOSE), [call("run_command", n) for n in range(period)], 10)
     assert run.code == "loop_detected"
     assert run.executed == 3 * period
@@ -116,7 +116,7 @@ def test_a_period_of_nine_is_beyond_the_limit() -> None:
 
 
 def test_an_improving_result_resets_a_cycle() -> None:
-    """R3.10: a test count that falls each round is progress."""
+    """A test count that falls each round is progress."""
     failing = iter(range(100, 0, -1))
     run = choke(answer=lambda each: Result(f"{next(failing)} failed" if each.tool == "run_command" else "same"))
     _once_each(run, [call("read_file", "a"), call("run_command", "pytest")], 20)

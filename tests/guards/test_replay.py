@@ -1,4 +1,4 @@
-"""Replay of traces and recorded attempts under other limits (guards.md, property 4)."""
+"""Replay of traces and recorded attempts under other limits."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.events import Event, GuardFired, ToolFinished
 from orchestrator.domain.verdict import Allow, Refuse, Stop, Warn
+from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.guards.panel import Panel
-from orchestrator.insight.replay import (
+from orchestrator.replay.replay import (
     ReplayLimits,
     disagreements,
     parse_limits,
@@ -24,7 +24,7 @@ from orchestrator.insight.replay import (
     replay_traces,
     shape,
 )
-from orchestrator.insight.traces import Trace, TraceCall, read_traces
+from orchestrator.replay.traces import Trace, TraceCall, read_traces
 from tests.guards.scripts import Result, call, choke
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "traces" / "coding-agents.jsonl"
@@ -201,11 +201,11 @@ def _recorded() -> list[Event]:
     script = choke(30, lambda each: Result(error="E" if each.tool == "search" else ""))
     script.run([[call("read_file", n)] for n in range(25)])
     script.run([[call("search", n)] for n in range(20)])
-    panel, recorded = Panel.begin(GuardLimits(), 30, ("**",)), list[Event]()
+    guard_set, recorded = GuardSet.begin(GuardLimits(), 30, ("**",)), list[Event]()
     for event in script.events:
-        panel, verdicts = panel.judge(event)
+        guard_set, verdicts = guard_set.judge(event)
         recorded.append(event)
-        recorded += [_fired(v, panel.calls_executed) for v in verdicts if not isinstance(v, Allow)]
+        recorded += [_fired(v, guard_set.calls_executed) for v in verdicts if not isinstance(v, Allow)]
     return recorded
 
 
@@ -239,7 +239,7 @@ def test_other_limits_say_what_would_have_been_saved() -> None:
 
 
 def test_a_resumed_attempts_inherited_calls_are_not_counted_as_its_own() -> None:
-    """R4.18: what it continues counts towards its budget, a call that was cut off too; its own are printed."""
+    """What it continues counts towards its budget, a call that was cut off too; its own are printed."""
     before, after = choke(30), choke(30)
     before.run([[call("read_file", n)] for n in range(20)])
     after.run([[call("read_file", n)] for n in range(20, 28)])

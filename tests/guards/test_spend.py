@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.events import ReplyReceived, Resumed, ToolRequested, TurnRequested
 from orchestrator.domain.verdict import Stop, Verdict, Warn
+from orchestrator.guards.guard_set import GuardSet, replay
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.guards.panel import Panel, replay
 from tests.guards.scripts import START, call, reply
 
 
-def _panel(**limits: float) -> Panel:
-    return Panel.begin(GuardLimits(deadline_s=None).model_copy(update=limits), 1000, ())
+def _panel(**limits: float) -> GuardSet:
+    return GuardSet.begin(GuardLimits(deadline_s=None).model_copy(update=limits), 1000, ())
 
 
 def _turn(
@@ -40,13 +40,13 @@ def _stop(verdict: Verdict) -> Stop:
 
 def test_tokens_are_reserved_before_and_committed_after() -> None:
     """Tokens: a turn that could exceed the limit is not sent; what was reserved and not used is free again."""
-    panel = _panel(max_tokens=1000)
-    panel, verdict = panel.observe(_turn(1, tokens=900))
-    panel, _ = panel.observe(_reply(1, tokens=100))
-    panel, verdict = panel.observe(_turn(2, tokens=900))
-    assert panel.stopped is None
-    panel, _ = panel.observe(_reply(2, tokens=101))
-    panel, verdict = panel.observe(_turn(3, tokens=900))
+    guard_set = _panel(max_tokens=1000)
+    guard_set, verdict = guard_set.observe(_turn(1, tokens=900))
+    guard_set, _ = guard_set.observe(_reply(1, tokens=100))
+    guard_set, verdict = guard_set.observe(_turn(2, tokens=900))
+    assert guard_set.stopped is None
+    guard_set, _ = guard_set.observe(_reply(2, tokens=101))
+    guard_set, verdict = guard_set.observe(_turn(3, tokens=900))
     stop = _stop(verdict)
     assert (stop.code, stop.observed, stop.limit) == ("token_limit", 1101, 1000)
     assert "1101" in stop.message
@@ -55,19 +55,19 @@ def test_tokens_are_reserved_before_and_committed_after() -> None:
 
 def test_an_unsettled_turn_counts_in_full() -> None:
     """Tokens: a crash between request and reply refills nothing."""
-    panel = _panel(max_tokens=1000)
-    panel, _ = panel.observe(_turn(1, tokens=600))
-    panel, _ = panel.observe(Resumed(START, START))
-    _, verdict = panel.observe(_turn(2, tokens=600))
+    guard_set = _panel(max_tokens=1000)
+    guard_set, _ = guard_set.observe(_turn(1, tokens=600))
+    guard_set, _ = guard_set.observe(Resumed(START, START))
+    _, verdict = guard_set.observe(_turn(2, tokens=600))
     assert _stop(verdict).observed == 1200
 
 
 def test_spending_warns_at_80_and_95_percent_once_each() -> None:
     """Tokens, cost: the same warnings as the budget's, with what is left."""
-    panel, warnings = _panel(max_cost_usd=1.0), []
+    guard_set, warnings = _panel(max_cost_usd=1.0), []
     for seq in range(1, 100):
         for event in (_turn(seq), _reply(seq, usd=0.01)):
-            panel, verdicts = panel.judge(event)
+            guard_set, verdicts = guard_set.judge(event)
             warnings += [v for v in verdicts if isinstance(v, Warn) and v.guard == "cost"]
     assert [round(w.observed, 2) for w in warnings] == [0.8, 0.95]
 
@@ -77,67 +77,67 @@ def test_an_unknown_price_refuses_at_the_start_under_a_cost_limit_only() -> None
     _, verdict = _panel(max_cost_usd=5).observe(_turn(1, usd=None))
     assert _stop(verdict).code == "cost_limit"
     assert "unknown price" in _stop(verdict).message
-    panel, _ = _panel(max_tokens=100).observe(_turn(1, usd=None))
-    assert panel.stopped is None
+    guard_set, _ = _panel(max_tokens=100).observe(_turn(1, usd=None))
+    assert guard_set.stopped is None
 
 
 def test_the_deadline_warns_and_stops_before_the_next_turn() -> None:
     """Deadline: elapsed time from the first turn on."""
-    panel, _ = _panel(deadline_s=100).observe(_turn(1))
-    panel, verdict = panel.observe(_reply(1, seconds=80))
+    guard_set, _ = _panel(deadline_s=100).observe(_turn(1))
+    guard_set, verdict = guard_set.observe(_reply(1, seconds=80))
     assert isinstance(verdict, Warn)
-    panel, _ = panel.observe(_reply(1, seconds=120))
-    assert panel.stopped is None
-    _, verdict = panel.observe(_turn(2, seconds=121))
+    guard_set, _ = guard_set.observe(_reply(1, seconds=120))
+    assert guard_set.stopped is None
+    _, verdict = guard_set.observe(_turn(2, seconds=121))
     assert (_stop(verdict).code, _stop(verdict).observed) == ("deadline", 121)
 
 
 def test_the_call_that_finishes_is_heard_after_the_deadline() -> None:
     """Deadline: it stops before further work, not before the end of it."""
-    panel, _ = _panel(deadline_s=100).observe(_turn(1))
+    guard_set, _ = _panel(deadline_s=100).observe(_turn(1))
     late = START + timedelta(seconds=200)
-    panel, _ = panel.observe(ToolRequested(2, late, 1, call("finish_task")))
-    assert panel.stopped is None
-    panel, _ = panel.observe(ToolRequested(3, late, 1, call("read_file", 1)))
-    assert panel.stopped is not None
+    guard_set, _ = guard_set.observe(ToolRequested(2, late, 1, call("finish_task")))
+    assert guard_set.stopped is None
+    guard_set, _ = guard_set.observe(ToolRequested(3, late, 1, call("read_file", 1)))
+    assert guard_set.stopped is not None
 
 
 def test_time_between_a_death_and_resumed_counts_for_no_deadline() -> None:
     """Deadline: a night between two processes is no working time."""
-    panel, _ = _panel(deadline_s=100).observe(_turn(1))
+    guard_set, _ = _panel(deadline_s=100).observe(_turn(1))
     resumed = Resumed(at=START + timedelta(seconds=10_010), last_event_at=START + timedelta(seconds=10))
-    panel, _ = panel.observe(resumed)
-    panel, _ = panel.observe(_turn(2, seconds=10_050))
-    assert panel.stopped is None
-    panel, _ = panel.observe(_turn(3, seconds=10_100))
-    assert panel.stopped is not None
+    guard_set, _ = guard_set.observe(resumed)
+    guard_set, _ = guard_set.observe(_turn(2, seconds=10_050))
+    assert guard_set.stopped is None
+    guard_set, _ = guard_set.observe(_turn(3, seconds=10_100))
+    assert guard_set.stopped is not None
 
 
 def test_waiting_for_rate_limits_is_no_working_time() -> None:
     """Deadline: working time leaves waitMs out, elapsed time does not."""
     for limits, stopped in (({"working_time_s": 100.0}, False), ({"deadline_s": 100.0}, True)):
-        panel, _ = _panel(**limits).observe(_turn(1))
-        panel, _ = panel.observe(_reply(1, seconds=150, wait_ms=90_000))
-        panel, _ = panel.observe(_turn(2, seconds=151))
-        assert (panel.stopped is not None) is stopped
+        guard_set, _ = _panel(**limits).observe(_turn(1))
+        guard_set, _ = guard_set.observe(_reply(1, seconds=150, wait_ms=90_000))
+        guard_set, _ = guard_set.observe(_turn(2, seconds=151))
+        assert (guard_set.stopped is not None) is stopped
 
 
-def _shares(panel: Panel, *events: TurnRequested | ReplyReceived) -> list[tuple[str, float]]:
+def _shares(guard_set: GuardSet, *events: TurnRequested | ReplyReceived) -> list[tuple[str, float]]:
     told = []
     for event in events:
-        panel, verdicts = panel.judge(event)
+        guard_set, verdicts = guard_set.judge(event)
         told += [(v.guard, round(v.observed / v.limit, 2)) for v in verdicts if isinstance(v, Warn)]
     return told
 
 
 def test_what_a_turn_reserves_is_warned_of() -> None:
-    """R1.6: settled and reserved together cross 80 %, once, whatever the turn then costs."""
+    """Settled and reserved together cross 80 %, once, whatever the turn then costs."""
     events = (_turn(1, tokens=850), _reply(1, tokens=10), _turn(2, tokens=850), _reply(2, tokens=10))
     assert _shares(_panel(max_tokens=1000), *events) == [("tokens", 0.85)]
 
 
 def test_a_turn_that_jumps_over_both_shares_is_warned_of_twice() -> None:
-    """R1.6: 80 and 95 % are each told once, also when one turn crosses both."""
+    """80 and 95 % are each told once, also when one turn crosses both."""
     events = (_turn(1, tokens=960), _reply(1, tokens=10), _turn(2, tokens=960), _reply(2, tokens=10))
     assert _shares(_panel(max_tokens=1000), *events) == [("tokens", 0.96), ("tokens", 0.96)]
     late = (_turn(1), _reply(1, seconds=97), _turn(2, seconds=98), _reply(2, seconds=99))
@@ -149,82 +149,82 @@ FINISHES = (("finish_task", None), ("give_up", None), ("read_file", "token_limit
 
 @pytest.mark.parametrize(("tool", "code"), FINISHES)
 def test_the_last_turn_that_fits_is_the_finishing_one(tool: str, code: str | None) -> None:
-    """R1.6: tools are withheld when no further turn is going to fit; in that turn only finishing is heard."""
-    panel = _panel(max_tokens=1000)
+    """Tools are withheld when no further turn is going to fit; in that turn only finishing is heard."""
+    guard_set = _panel(max_tokens=1000)
     for seq in (1, 2):
-        assert not panel.withholds_tools
+        assert not guard_set.withholds_tools
         for event in (_turn(seq, tokens=500), _reply(seq, tokens=200)):
-            panel, _ = panel.judge(event)
-    assert panel.withholds_tools  # 400 + 200 + 500 > 1000
-    panel, _ = panel.judge(_turn(3, tokens=500, withheld=True))
-    assert panel.stopped is None
-    panel, verdict = panel.observe(reply(3, (call(tool),), START, tokens=100))
-    assert (panel.stopped.code if panel.stopped else None) == code
+            guard_set, _ = guard_set.judge(event)
+    assert guard_set.withholds_tools  # 400 + 200 + 500 > 1000
+    guard_set, _ = guard_set.judge(_turn(3, tokens=500, withheld=True))
+    assert guard_set.stopped is None
+    guard_set, verdict = guard_set.observe(reply(3, (call(tool),), START, tokens=100))
+    assert (guard_set.stopped.code if guard_set.stopped else None) == code
     if code:
         assert _stop(verdict).observed == 1100
         assert tool in _stop(verdict).message
 
 
 def test_dollars_have_their_finishing_turn_too() -> None:
-    """R1.6: cost."""
-    panel = _panel(max_cost_usd=1.0)
+    """Cost."""
+    guard_set = _panel(max_cost_usd=1.0)
     for seq in (1, 2, 3):
-        assert not panel.withholds_tools
+        assert not guard_set.withholds_tools
         for event in (_turn(seq, usd=0.3), _reply(seq, usd=0.2)):
-            panel, _ = panel.judge(event)
-    assert panel.withholds_tools
-    panel, _ = panel.judge(_turn(4, usd=0.3, withheld=True))
-    assert panel.stopped is None
-    assert _stop(panel.judge(_reply(4, usd=0.1))[1][0]).code == "cost_limit"
+            guard_set, _ = guard_set.judge(event)
+    assert guard_set.withholds_tools
+    guard_set, _ = guard_set.judge(_turn(4, usd=0.3, withheld=True))
+    assert guard_set.stopped is None
+    assert _stop(guard_set.judge(_reply(4, usd=0.1))[1][0]).code == "cost_limit"
 
 
 @pytest.mark.parametrize(("limits", "wait_ms"), [({"deadline_s": 100.0}, 0), ({"working_time_s": 70.0}, 30_000)])
 def test_time_has_its_finishing_turn_too(limits: dict[str, float], wait_ms: float) -> None:
-    """R1.6: a turn as long as the last one would end behind the limit; waits do not count for working time."""
-    panel = _panel(**limits)
+    """A turn as long as the last one would end behind the limit; waits do not count for working time."""
+    guard_set = _panel(**limits)
     for event in (_turn(1), _reply(1, seconds=40, wait_ms=wait_ms)):
-        panel, _ = panel.judge(event)
-    assert not panel.withholds_tools
+        guard_set, _ = guard_set.judge(event)
+    assert not guard_set.withholds_tools
     for event in (_turn(2, seconds=40), _reply(2, seconds=80)):
-        panel, _ = panel.judge(event)
-    assert panel.withholds_tools
-    panel, _ = panel.judge(_turn(3, seconds=81, withheld=True))
-    assert panel.stopped is None
-    panel, verdict = panel.observe(_reply(3, seconds=82))
+        guard_set, _ = guard_set.judge(event)
+    assert guard_set.withholds_tools
+    guard_set, _ = guard_set.judge(_turn(3, seconds=81, withheld=True))
+    assert guard_set.stopped is None
+    guard_set, verdict = guard_set.observe(_reply(3, seconds=82))
     assert (_stop(verdict).code, _stop(verdict).guard) == ("deadline", "deadline")
 
 
 def test_a_deadline_tells_what_is_left_of_it() -> None:
     """Deadline: the nearer of elapsed and working time, None without a bound."""
-    panel, _ = _panel(deadline_s=100, working_time_s=60).observe(_turn(1))
-    panel, _ = panel.observe(_reply(1, seconds=20, wait_ms=5_000))
-    assert panel.seconds_left(START + timedelta(seconds=30)) == 35
+    guard_set, _ = _panel(deadline_s=100, working_time_s=60).observe(_turn(1))
+    guard_set, _ = guard_set.observe(_reply(1, seconds=20, wait_ms=5_000))
+    assert guard_set.seconds_left(START + timedelta(seconds=30)) == 35
     assert _panel().seconds_left(START) is None
 
 
 @given(st.lists(st.tuples(st.integers(1, 300), st.integers(0, 300), st.integers(0, 30)), min_size=1, max_size=40))
 def test_the_bounds_are_hard_and_replay_agrees(turns: list[tuple[int, int, int]]) -> None:
-    """X4 and property 3: whatever turns use of what they reserved, nothing exceeds the limit, each share is told once,
-    and the Panel folded again from what was recorded is the live one."""
-    panel = begun = _panel(max_tokens=1000, deadline_s=600)
+    """Whatever turns use of what they reserved, nothing exceeds the limit, each share is told once,
+    and the GuardSet folded again from what was recorded is the live one."""
+    guard_set = begun = _panel(max_tokens=1000, deadline_s=600)
     events: list[TurnRequested | ReplyReceived] = []
     told: list[tuple[str, object]] = []
     seconds = 0.0
     for number, (most, used, lasted) in enumerate(turns, start=1):
         pair = (
-            _turn(number, tokens=most, seconds=seconds, withheld=panel.withholds_tools),
+            _turn(number, tokens=most, seconds=seconds, withheld=guard_set.withholds_tools),
             _reply(number, tokens=min(used, most), seconds=seconds + lasted),
         )
         seconds += lasted
         for event in pair:
-            panel, verdicts = panel.judge(event)
+            guard_set, verdicts = guard_set.judge(event)
             events.append(event)
             bounds = (v for v in verdicts if isinstance(v, Warn) and v.guard in ("tokens", "deadline"))
             told += [(v.guard, v.evidence["share"]) for v in bounds]
-            if panel.stopped is not None:
+            if guard_set.stopped is not None:
                 break
-        if panel.stopped is not None:
+        if guard_set.stopped is not None:
             break
     assert len(set(told)) == len(told)
     assert sum(e.prompt_tokens + e.completion_tokens for e in events if isinstance(e, ReplyReceived)) <= 1000
-    assert replay(begun, events) == panel
+    assert replay(begun, events) == guard_set

@@ -1,4 +1,4 @@
-"""Stall and forced finish (R1.7, R1.8), no action, malformed replies (R1.11), and the window."""
+"""Stall and forced finish, no action, malformed replies, and the window."""
 
 from __future__ import annotations
 
@@ -6,94 +6,94 @@ from itertools import count
 
 from orchestrator.domain.events import Compacted, TurnRequested
 from orchestrator.domain.verdict import Refuse
+from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.guards.panel import Panel
 from tests.guards.scripts import LIMITS, START, Choke, Result, call, choke, reply
 
 BATCH = [call("pct", 13), call("pct", 88)]
 
 
 def test_three_identical_batches_stall_and_the_fourth_withholds_the_tools() -> None:
-    """R1.7: stall 1 at the third identical batch, stall 2 at the fourth, which takes the tools away for one turn."""
+    """Stall 1 at the third identical batch, stall 2 at the fourth, which takes the tools away for one turn."""
     run = choke().run([BATCH] * 3)
-    assert (run.warned("stall"), run.panel.withholds_tools) == ([3], False)
+    assert (run.warned("stall"), run.guard_set.withholds_tools) == ([3], False)
     run.turn(BATCH)
-    assert (run.warned("stall"), run.panel.withholds_tools) == ([3, 4], True)
-    assert run.panel.stall_count == 4
+    assert (run.warned("stall"), run.guard_set.withholds_tools) == ([3, 4], True)
+    assert run.guard_set.stall_count == 4
 
 
 def test_another_call_in_the_forced_turn_stops() -> None:
-    """R1.8: refusing to finish stops the attempt as stalled, whatever the call."""
+    """Refusing to finish stops the attempt as stalled, whatever the call."""
     run = choke().run([BATCH] * 4)
     run.turn([call("read_file", "something else")])
     assert run.code == "stalled"
 
 
 def test_finishing_in_the_forced_turn_is_heard() -> None:
-    """R1.8: finish_task and give_up are what is left in the forced turn."""
+    """finish_task and give_up are what is left in the forced turn."""
     run = choke().run([BATCH] * 4)
     run.turn([call("give_up")])
     assert (run.code, run.statuses[-1]) == (None, "ok")
 
 
 def test_text_in_the_forced_turn_gives_the_tools_back_but_keeps_the_count() -> None:
-    """R1.8: the counter is not silently reset: the same batch once more stops."""
+    """The counter is not silently reset: the same batch once more stops."""
     run = choke().run([BATCH] * 4)
     run.turn([])
-    assert not run.panel.withholds_tools
+    assert not run.guard_set.withholds_tools
     run.turn(BATCH)
     assert run.code == "stalled"
 
 
 def test_a_second_text_in_a_forced_turn_stops_whatever_led_to_it() -> None:
-    """R1.8: same call four times, text, another call four times, text: the second refusal to finish is the end."""
+    """Same call four times, text, another call four times, text: the second refusal to finish is the end."""
     run = choke(answer=lambda _: Result(tree="t"))
     for n in range(9):
         run.run([[call("run_command", n)]] * 4)
-        assert run.panel.stopped is not None or run.panel.withholds_tools
+        assert run.guard_set.stopped is not None or run.guard_set.withholds_tools
         run.run([[]])
     assert (run.code, run.executed) == ("stalled", 8)
-    assert run.panel.stopped is not None
-    assert "replied with text for the second time" in run.panel.stopped.message
+    assert run.guard_set.stopped is not None
+    assert "replied with text for the second time" in run.guard_set.stopped.message
 
 
 def test_a_malformed_finish_leaves_the_tools_withheld() -> None:
-    """R1.8: finish_task that cannot be parsed is no way out of the forced turn, and no refusal to finish."""
+    """finish_task that cannot be parsed is no way out of the forced turn, and no refusal to finish."""
     run = choke().run([BATCH] * 4)
     run.turn([call("finish_task", "{", defect="not JSON")])
-    assert (run.code, run.panel.withholds_tools) == (None, True)
+    assert (run.code, run.guard_set.withholds_tools) == (None, True)
     run.turn(BATCH)
     assert run.code == "stalled"
 
 
 def test_a_poll_that_comes_up_at_the_fourth_request_goes_on() -> None:
-    """R1.7: waiting three times, then ready: the forced finish is dropped when the fourth batch brings news."""
+    """Waiting three times, then ready: the forced finish is dropped when the fourth batch brings news."""
     results = iter(["waiting"] * 3 + ["ready"])
     run = choke(answer=lambda each: Result(next(results) if each.tool == "run_command" else "same", tree="t"))
     run.run([[call("run_command", "poll")]] * 4)
     assert run.warned("stall") == [3, 4]
-    assert not run.panel.withholds_tools
+    assert not run.guard_set.withholds_tools
     run.run([[call("write_file", "a=1")], [call("read_file", "a")]])
     assert (run.code, run.statuses) == (None, ["ok"] * 6)
 
 
 def test_a_stop_in_the_forced_turn_says_what_was_seen() -> None:
-    """R3.5: four identical batches and then another call are four, and the sentence says so; the same one is five."""
+    """Four identical batches and then another call are four, and the sentence says so; the same one is five."""
     for last, seen, told in ((call("read_file", 1), 4, "asked for other calls"), (BATCH[0], 5, "asked for the same")):
         run = choke().run([[BATCH[0]]] * 4)
         run.turn([last])
-        assert run.panel.stopped is not None
-        assert run.panel.stopped.observed == seen
-        assert f"asked for {seen} times" in run.panel.stopped.message
-        assert told in run.panel.stopped.message
+        assert run.guard_set.stopped is not None
+        assert run.guard_set.stopped.observed == seen
+        assert f"asked for {seen} times" in run.guard_set.stopped.message
+        assert told in run.guard_set.stopped.message
 
 
 def test_a_refused_repeated_failure_is_told_to_finish_when_its_tools_go() -> None:
-    """R1.4, R1.8: the fourth identical failing call is refused and the next turn withholds the tools; the advice is
+    """The fourth identical failing call is refused and the next turn withholds the tools; the advice is
     to finish, not to make a different call."""
     run = choke(answer=lambda _: Result(error="gone")).run([[call("read_file", "x")]] * 4)
     refusal = next(v for v in run.verdicts if isinstance(v, Refuse))
-    assert (run.statuses, run.panel.withholds_tools) == (["error"] * 3 + ["refused"], True)
+    assert (run.statuses, run.guard_set.withholds_tools) == (["error"] * 3 + ["refused"], True)
     assert "your next turn has its tools withheld: finish then, or give up" in refusal.message
     assert "different call" not in refusal.message
     run.turn([call("finish_task")])
@@ -101,43 +101,43 @@ def test_a_refused_repeated_failure_is_told_to_finish_when_its_tools_go() -> Non
 
 
 def test_a_repeated_failure_without_a_stall_may_be_followed_by_a_different_call() -> None:
-    """R1.4: where the tools stay, the advice is a different call, and a different call is heard."""
+    """Where the tools stay, the advice is a different call, and a different call is heard."""
     run = choke(answer=lambda each: Result(error="gone") if each.tool == "read_file" else Result())
     run.run([[each] for n in range(4) for each in (call("read_file", "x"), call("search", n))])
     refusal = next(v for v in run.verdicts if isinstance(v, Refuse))
     assert "make a different call" in refusal.message
-    assert (run.code, run.panel.withholds_tools) == (None, False)
+    assert (run.code, run.guard_set.withholds_tools) == (None, False)
 
 
 def test_order_and_repeats_within_a_batch_say_nothing() -> None:
-    """R1.7: the batch is the set of its signatures."""
+    """The batch is the set of its signatures."""
     run = choke()
     run.run([BATCH, BATCH[::-1], [*BATCH, BATCH[0]], BATCH])
     assert run.warned("stall") == [3, 4]
 
 
 def test_different_values_are_no_stall() -> None:
-    """R1.7: pct(13), pct(88), pct(97) are three calls."""
+    """pct(13), pct(88), pct(97) are three calls."""
     run = choke().run([[call("pct", n)] for n in (13, 88, 97, 13, 88, 97)])
     assert run.warned("stall") == []
 
 
 def test_polling_is_no_stall_while_its_results_differ() -> None:
-    """R1.7: the same batch with other results each time is polling."""
+    """The same batch with other results each time is polling."""
     numbers = count()
     run = choke(answer=lambda _: Result(f"{next(numbers)} %")).run([[call("run_command", "status")]] * 30)
     assert (run.warned("stall"), run.code) == ([], None)
 
 
 def test_polling_that_stands_still_stalls_from_there() -> None:
-    """R1.7: once the results stop changing the count begins."""
+    """Once the results stop changing the count begins."""
     results = iter(["1 %", "2 %", *["3 %"] * 20])
     run = choke(answer=lambda _: Result(next(results))).run([[call("run_command", "status")]] * 20)
-    assert run.panel.stopped is not None
+    assert run.guard_set.stopped is not None
 
 
 def test_cycles_of_large_batches_stop_within_three_rounds() -> None:
-    """R1.7: alternating batches of five calls are a cycle of period 2, though of ten calls."""
+    """Alternating batches of five calls are a cycle of period 2, though of ten calls."""
     batches = [[call("run_command", f"{b}{n}") for n in range(5)] for b in "ab"]
     run = choke().run(batches * 10)
     assert run.code == "stalled"
@@ -156,19 +156,19 @@ def test_a_call_ends_a_row_of_talk() -> None:
 
 
 def test_three_replies_of_malformed_calls_stop() -> None:
-    """R1.11: malformed arguments get an error result and the loop goes on, three replies in a row stop."""
+    """Malformed arguments get an error result and the loop goes on, three replies in a row stop."""
     run = choke().run([[call("read_file", n, defect="not JSON")] for n in range(9)])
     assert (run.statuses, run.code) == (["error", "error"], "malformed_calls")
 
 
 def test_talking_between_malformed_replies_is_no_way_around() -> None:
-    """R1.11: a reply without a call does not end the row of malformed ones."""
+    """A reply without a call does not end the row of malformed ones."""
     run = choke().run([[call("x", n, defect="unknown tool")] if n % 2 else [] for n in range(9)])
     assert run.code == "malformed_calls"
 
 
 def test_one_valid_call_ends_a_row_of_malformed_replies() -> None:
-    """R1.11: a reply that holds a call that can be executed is not malformed."""
+    """A reply that holds a call that can be executed is not malformed."""
     batches = [[call("read_file", n, defect="no" if n % 3 else None)] for n in range(12)]
     assert choke().run(batches).code is None
 
@@ -197,15 +197,15 @@ def _compact(windows: list[tuple[int, int]]) -> Choke:
 
 def test_a_recorded_turn_whose_tools_were_there_is_no_refusal() -> None:
     """Replay: a call counts as a refusal only where the recorded turn had its tools withheld."""
-    panel = Panel.begin(LIMITS, 100, ())
+    guard_set = GuardSet.begin(LIMITS, 100, ())
     for turn, argument in enumerate([*[7] * 4, 8]):
         asked = call("read_file", argument)
-        panel, _ = panel.observe(TurnRequested(turn, START, "m", 1, 0.0, 1, 1, tools_withheld=False))
-        panel, _ = panel.observe(reply(turn, (asked,)))
-    assert panel.stopped is None
+        guard_set, _ = guard_set.observe(TurnRequested(turn, START, "m", 1, 0.0, 1, 1, tools_withheld=False))
+        guard_set, _ = guard_set.observe(reply(turn, (asked,)))
+    assert guard_set.stopped is None
 
 
 def test_limits_move_the_thresholds() -> None:
-    """R1.15: the numbers are settings."""
+    """The numbers are settings."""
     run = choke(limits=GuardLimits(stall_batches=2)).run([BATCH] * 2)
     assert run.warned("stall") == [2]

@@ -1,4 +1,4 @@
-"""Thrash (R3.9), checkpoints (R3.8) and scope."""
+"""Thrash, checkpoints and scope."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _writing(writes: Iterator[FileWrite] | list[FileWrite], tool: str = "edit_fi
         return Result(tree=f"{write.path} {write.blob}", writes=(write,))
 
     run, number = choke(answer=answer), 0
-    while run.panel.stopped is None and number < 60:
+    while run.guard_set.stopped is None and number < 60:
         try:
             run.turn([call(tool, f"a.py={number}")])
         except StopIteration:
@@ -34,29 +34,29 @@ def _writing(writes: Iterator[FileWrite] | list[FileWrite], tool: str = "edit_fi
 
 
 def test_the_tenth_substantive_write_to_one_file_warns_and_the_twentieth_stops() -> None:
-    """R3.9: write 10 to one file warns, write 20 stops."""
+    """Write 10 to one file warns, write 20 stops."""
     run = _writing(_write(n, size=3 + n) for n in count())
     assert run.warned("thrash") == [10]
     assert (run.code, run.executed) == ("thrashing", 20)
-    assert run.panel.stopped is not None
-    assert run.panel.stopped.evidence["file"] == "a.py"
+    assert run.guard_set.stopped is not None
+    assert run.guard_set.stopped.evidence["file"] == "a.py"
 
 
 def test_whitespace_and_no_op_writes_do_not_count() -> None:
-    """R3.9: pure formatting and writing the same content again are no rewriting."""
+    """Pure formatting and writing the same content again are no rewriting."""
     assert _writing([_write(n, substantive=False) for n in range(40)]).code is None
     assert _writing([_write(1) for _ in range(3)]).warned("thrash") == []
 
 
 def test_other_spellings_of_a_path_are_the_same_file() -> None:
-    """R3.9: `./a.py`, `b/../a.py` and `a.py` are one file."""
+    """`./a.py`, `b/../a.py` and `a.py` are one file."""
     spellings = ["a.py", "./a.py", "b/../a.py", "b//../a.py"]
     run = _writing([_write(n, path=spellings[n % 4], size=3 + n) for n in range(40)])
     assert (run.code, run.executed) == ("thrashing", 20)
 
 
 def test_writes_made_by_commands_count() -> None:
-    """R3.9: what a shell command changed is seen through the tree."""
+    """What a shell command changed is seen through the tree."""
     run = _writing((_write(n, size=3 + n) for n in count()), tool="run_command")
     assert run.code == "thrashing"
 
@@ -105,7 +105,7 @@ def test_many_files_are_remembered_within_bounds() -> None:
     """Property 5: a command that rewrites ten thousand files leaves a bounded memory."""
     writes = tuple(FileWrite(f"f{n}", 1, 0, f"b{n}") for n in range(10_000))
     run = choke(answer=lambda _: Result(tree="t", writes=writes)).run([[call("run_command", "codegen")]])
-    thrash = next(g for g in run.panel.guards if type(g).__name__ == "Thrash")
+    thrash = next(g for g in run.guard_set.guards if type(g).__name__ == "Thrash")
     assert len(thrash.files) <= 256  # type: ignore[attr-defined]  # the guard found by its name
 
 
@@ -121,12 +121,12 @@ def _report(run: Choke, text: str, tree: str, findings: str = "f") -> None:
 
 
 def test_without_a_report_50_calls_warn_and_100_stop() -> None:
-    """R3.8: asked for at 25, warned at 50, stopped before call 101; never at call 0."""
+    """Asked for at 25, warned at 50, stopped before call 101; never at call 0."""
     run = choke()
     _work(run, 24)
-    asked = [run.panel.progress_due]
+    asked = [run.guard_set.progress_due]
     _work(run, 1, 24)
-    asked.append(run.panel.progress_due)
+    asked.append(run.guard_set.progress_due)
     assert asked == [False, True]
     assert run.warned("checkpoint") == []
     _work(run, 200, 25)
@@ -135,7 +135,7 @@ def test_without_a_report_50_calls_warn_and_100_stop() -> None:
 
 
 def test_a_worker_without_reports_may_finish_at_call_100() -> None:
-    """R3.8: the stop comes before a further call is executed, not before finish_task."""
+    """The stop comes before a further call is executed, not before finish_task."""
     run = choke()
     _work(run, 100)
     run.turn([call("finish_task")])
@@ -143,7 +143,7 @@ def test_a_worker_without_reports_may_finish_at_call_100() -> None:
 
 
 def test_a_report_with_news_starts_the_count_again() -> None:
-    """R3.8: a new text with a changed tree is progress."""
+    """A new text with a changed tree is progress."""
     writes = (FileWrite("a", 1, 0, "b"),)
     run = choke(answer=lambda each: Result(tree=each.signature, writes=writes if each.mutating else ()))
     for n in range(5):
@@ -154,7 +154,7 @@ def test_a_report_with_news_starts_the_count_again() -> None:
 
 
 def test_a_first_report_of_reading_alone_is_no_progress() -> None:
-    """R3.8: with nothing changed since the attempt began the first report gains nothing: call 101 is not executed."""
+    """With nothing changed since the attempt began the first report gains nothing: call 101 is not executed."""
     run = choke()
     _work(run, 99)
     _report(run, "I have read it all", "t0")
@@ -164,7 +164,7 @@ def test_a_first_report_of_reading_alone_is_no_progress() -> None:
 
 
 def test_a_first_report_after_commands_that_changed_nothing_is_no_progress() -> None:
-    """R3.8: the attempt's first tree is the one that a command left without writing."""
+    """The attempt's first tree is the one that a command left without writing."""
     run = choke(answer=lambda _: Result(tree="t0"))
     run.run([[call("run_command", n)] for n in range(99)])
     _report(run, "I have looked at it all", "t0")
@@ -173,7 +173,7 @@ def test_a_first_report_after_commands_that_changed_nothing_is_no_progress() -> 
 
 
 def test_a_first_report_after_a_write_is_progress() -> None:
-    """R3.8: a file changed since the attempt began."""
+    """A file changed since the attempt began."""
     writes = (FileWrite("a", 1, 0, "b"),)
     run = choke(
         answer=lambda each: Result(tree="t1" if each.mutating else None, writes=writes if each.mutating else ())
@@ -186,17 +186,17 @@ def test_a_first_report_after_a_write_is_progress() -> None:
 
 
 def test_a_report_is_asked_for_again_25_calls_after_the_last_one() -> None:
-    """R3.8: a report that is no progress is not asked for again in the very next turn."""
+    """A report that is no progress is not asked for again in the very next turn."""
     run = choke()
     _work(run, 25)
     _report(run, "reading", "t0")
-    asked = [run.panel.progress_due]
+    asked = [run.guard_set.progress_due]
     _work(run, 25, 25)
-    assert [*asked, run.panel.progress_due] == [False, True]
+    assert [*asked, run.guard_set.progress_due] == [False, True]
 
 
 def test_the_same_text_or_unchanged_facts_are_no_progress() -> None:
-    """R3.8: a text given before, or no change of tree and findings, does not count, and is told once."""
+    """A text given before, or no change of tree and findings, does not count, and is told once."""
     run = choke()
     _report(run, "halfway", "t1")
     _work(run, 60)
@@ -208,7 +208,7 @@ def test_the_same_text_or_unchanged_facts_are_no_progress() -> None:
 
 
 def test_a_fall_of_findings_is_progress_without_a_change_of_files() -> None:
-    """R3.8: findings count as well as files."""
+    """Findings count as well as files."""
     run = choke()
     _report(run, "one", "t", "a")
     _work(run, 90)

@@ -104,7 +104,7 @@ def test_every_query_says_what_it_is_for() -> None:
 
 
 def test_no_cypher_is_glued_from_strings() -> None:
-    """Cypher takes parameters only: no f-string or %-format holds a Cypher clause (X, security)."""
+    """Cypher takes parameters only: no f-string or %-format holds a Cypher clause."""
     clause = re.compile(r"\b(MATCH|MERGE|CREATE|UNWIND|DETACH DELETE)\b.*[({]")
     glued = [
         f"{path.relative_to(ROOT)}:{node.lineno}"

@@ -10,8 +10,8 @@ from uuid import uuid4
 
 import pytest
 
-from orchestrator.store.embedded import embedded_stop
-from orchestrator.store.graph import Graph, open_graph
+from orchestrator.store.embedded.server import embedded_stop
+from orchestrator.store.graph_store import GraphStore, open_graph
 
 # Every id ends in $s, so that several tests can share one server. Two plans' worth of history in short: alpha passed
 # after a failed review, beta was stopped in a loop, gamma waits for beta, delta is being worked on.
@@ -81,7 +81,7 @@ CREATE (r:Repository {id: "r" + $s, path: "/x" + $s}),
 class World:
     """A graph with the history in it; `id("p")` is what `p` is called there."""
 
-    graph: Graph
+    graph: GraphStore
     suffix: str
 
     def id(self, short: str) -> str:
@@ -94,7 +94,7 @@ def _servers() -> list[str]:
 
 
 @pytest.fixture(scope="session", params=_servers())
-def graph(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
+def graph(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphStore]:
     """One graph a server for all tests of this room."""
     home: Path = tmp_path_factory.mktemp("home")
     environ = dict(os.environ) if request.param == "neo4j" else {}
@@ -104,7 +104,7 @@ def graph(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture
-def world(graph: Graph) -> World:
+def world(graph: GraphStore) -> World:
     """The history, in a repository of this test's own."""
     suffix = uuid4().hex[:8]
     graph.query(HISTORY, {"s": suffix}, write=True)

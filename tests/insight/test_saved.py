@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.errors import QueryError, UserError
-from orchestrator.insight.saved import parameters_of, require_parameters, saved_queries, saved_query
-from orchestrator.store.graph import Graph
+from orchestrator.reports.saved_queries import parameters_of, require_parameters, saved_queries, saved_query
+from orchestrator.store.graph_store import GraphStore
 from tests.insight.conftest import World
 
 NAMES = (
@@ -89,7 +89,7 @@ def test_saved_query_answers_its_question(name: str, world: World) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_saved_query_answers_an_empty_repository(name: str, graph: Graph) -> None:
+def test_saved_query_answers_an_empty_repository(name: str, graph: GraphStore) -> None:
     """A repository without a plan gives no error, and no rows but the key figures' zeros."""
     saved = saved_query(name)
     rows = graph.query(saved.cypher, saved.bind({"repository": "nothing"})).rows

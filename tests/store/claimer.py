@@ -11,11 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from orchestrator.domain.records import ClaimRequest
-from orchestrator.store.graph import Graph, open_graph
+from orchestrator.domain.run import ClaimRequest
+from orchestrator.store.graph_store import GraphStore, open_graph
 
 
-def claim_all(graph: Graph, run_id: str, plan_id: str, owner: str) -> list[str]:
+def claim_all(graph: GraphStore, run_id: str, plan_id: str, owner: str) -> list[str]:
     """Claim until there is nothing to claim."""
     now = datetime.now(UTC)
     request = ClaimRequest(run_id, plan_id, owner, now, now + timedelta(minutes=5))

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
+from orchestrator.domain.attempt import AttemptResult, AttemptTotals, Decision, Owner
 from orchestrator.domain.events import (
     BudgetDecided,
     Compacted,
@@ -21,21 +22,10 @@ from orchestrator.domain.events import (
     ToolRequested,
     TurnRequested,
 )
-from orchestrator.domain.records import (
-    Assessment,
-    AttemptTotals,
-    Claim,
-    ClaimRequest,
-    Conclusion,
-    Decision,
-    Owner,
-    Plan,
-    PlannedTask,
-    Repository,
-    Run,
-)
+from orchestrator.domain.plan import Assessment, Plan, PlannedTask, Repository
+from orchestrator.domain.run import Claim, ClaimRequest, Run
 from orchestrator.domain.task import Task
-from orchestrator.store.graph import Graph
+from orchestrator.store.graph_store import GraphStore
 
 T0 = datetime(2026, 11, 21, 10, 0, 0, 123456, tzinfo=UTC)
 
@@ -120,7 +110,7 @@ def new_run(plan: Plan, at: datetime = T0) -> Run:
     )
 
 
-def opened(graph: Graph, size: int, needs: Needs = lambda _: ()) -> tuple[Plan, Run]:
+def opened(graph: GraphStore, size: int, needs: Needs = lambda _: ()) -> tuple[Plan, Run]:
     """A stored plan with an open run."""
     plan = new_plan(size, needs)
     graph.store_plan(plan)
@@ -132,7 +122,7 @@ def request(run: Run, owner: str = "me", keys: tuple[str, ...] | None = None, at
     return ClaimRequest(run.id, run.plan_id, owner, at, at + timedelta(seconds=60), keys)
 
 
-def claimed(graph: Graph, run: Run, owner: str = "me", keys: tuple[str, ...] | None = None) -> Claim:
+def claimed(graph: GraphStore, run: Run, owner: str = "me", keys: tuple[str, ...] | None = None) -> Claim:
     """A claim that must succeed."""
     claim = graph.claim(request(run, owner, keys))
     assert claim is not None
@@ -144,10 +134,10 @@ def attempt_owner(claim: Claim) -> Owner:
     return Owner("Attempt", claim.attempt_id, claim.attempt_id, claim.fence)
 
 
-def accepted(claim: Claim, head: tuple[str, str] | None = None) -> Conclusion:
+def accepted(claim: Claim, head: tuple[str, str] | None = None) -> AttemptResult:
     """The conclusion of an attempt that passed; `head` moves the run's head."""
     before, after = head or (None, None)
-    return Conclusion(
+    return AttemptResult(
         attempt_status="accepted",
         stop_reason="accepted",
         stop_detail="",
@@ -164,10 +154,10 @@ def accepted(claim: Claim, head: tuple[str, str] | None = None) -> Conclusion:
     )
 
 
-def unfinished(task_status: str = "pending", reason: str = "gave_up") -> Conclusion:
+def unfinished(task_status: str = "pending", reason: str = "gave_up") -> AttemptResult:
     """The conclusion of an attempt that gave up; the task may be tried again, or `failed`."""
     assert task_status in ("pending", "failed")
-    return Conclusion(
+    return AttemptResult(
         attempt_status="failed",
         stop_reason=reason,
         stop_detail="I cannot",
@@ -179,13 +169,13 @@ def unfinished(task_status: str = "pending", reason: str = "gave_up") -> Conclus
     )
 
 
-def complete(graph: Graph, claim: Claim) -> None:
+def complete(graph: GraphStore, claim: Claim) -> None:
     """Take a claimed task all the way to completed."""
     graph.await_review(claim, "Done.", "tree9", T0)
     assert graph.conclude(claim, accepted(claim))
 
 
-def statuses(graph: Graph, plan: Plan) -> dict[str, str]:
+def statuses(graph: GraphStore, plan: Plan) -> dict[str, str]:
     """Each task's status by key."""
     return {state.task.key: state.status for state in graph.tasks(plan.id)}
 

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.errors import StaleFenceError
-from orchestrator.domain.records import Plan, Run
-from orchestrator.store.graph import Graph
+from orchestrator.domain.plan import Plan
+from orchestrator.domain.run import Run
+from orchestrator.store.graph_store import GraphStore
 from tests.graph_servers import GraphServer
 from tests.store.samples import (
     T0,
@@ -35,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LATE = T0 + timedelta(hours=1)
 
 
-def test_tasks_are_claimed_in_plan_order_when_their_dependencies_are_completed(any_graph: Graph) -> None:
+def test_tasks_are_claimed_in_plan_order_when_their_dependencies_are_completed(any_graph: GraphStore) -> None:
     """A claim takes the first ready task; what waits for another is not claimable."""
     plan, run = opened(any_graph, 3, lambda index: [0] if index == 1 else [])
     first, third = claimed(any_graph, run), claimed(any_graph, run)
@@ -47,8 +48,8 @@ def test_tasks_are_claimed_in_plan_order_when_their_dependencies_are_completed(a
     assert (second.number, second.fence, second.attempt_id) == (1, second.fence, f"{plan.id}:t1:1")
 
 
-def test_a_claim_has_its_lease_fence_and_attempt_node_at_once(any_graph: Graph) -> None:
-    """The attempt's node exists before its first turn (R3.1)."""
+def test_a_claim_has_its_lease_fence_and_attempt_node_at_once(any_graph: GraphStore) -> None:
+    """The attempt's node exists before its first turn."""
     plan, run = opened(any_graph, 1)
     claim = claimed(any_graph, run, owner="worker-7")
     summary = any_graph.attempt(claim.attempt_id)
@@ -59,7 +60,7 @@ def test_a_claim_has_its_lease_fence_and_attempt_node_at_once(any_graph: Graph) 
     assert any_graph.owners(run.id) == ("worker-7",)
 
 
-def test_keys_limit_the_choice(any_graph: Graph) -> None:
+def test_keys_limit_the_choice(any_graph: GraphStore) -> None:
     """`--task` claims only the tasks named."""
     _, run = opened(any_graph, 3)
     assert claimed(any_graph, run, keys=("t2",)).task.key == "t2"
@@ -67,7 +68,7 @@ def test_keys_limit_the_choice(any_graph: Graph) -> None:
     assert any_graph.claim(request(run, keys=())) is None
 
 
-def test_nothing_is_claimed_for_a_run_that_is_over(any_graph: Graph) -> None:
+def test_nothing_is_claimed_for_a_run_that_is_over(any_graph: GraphStore) -> None:
     """A closed or interrupted run hands out no work."""
     _, run = opened(any_graph, 1)
     any_graph.finish_run(run.id, "interrupted", T0)
@@ -75,7 +76,7 @@ def test_nothing_is_claimed_for_a_run_that_is_over(any_graph: Graph) -> None:
 
 
 def test_eight_threads_and_two_processes_claim_200_tasks_without_a_double(graph_server: GraphServer) -> None:
-    """The lock is written first, then looked (decision 1): every task is claimed exactly once."""
+    """The lock is written first, then looked: every task is claimed exactly once."""
     with graph_server.open() as graph:
         plan, run = opened(graph, 200)
     claimers = [_claimer(graph_server, run, plan, f"process{number}-") for number in range(2)]
@@ -91,7 +92,7 @@ def _claimer(server: GraphServer, run: Run, plan: Plan, owner: str) -> subproces
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environ | server.environ)
 
 
-def test_no_dependent_is_forgotten_when_its_dependencies_end_at_once(any_graph: Graph) -> None:
+def test_no_dependent_is_forgotten_when_its_dependencies_end_at_once(any_graph: GraphStore) -> None:
     """Six workers complete layers of six that all wait for the whole layer before: somebody's last look marks each
     dependent as ready."""
     plan, run = opened(any_graph, 30, lambda index: range(index // 6 * 6 - 6, index // 6 * 6) if index >= 6 else [])
@@ -123,7 +124,7 @@ def test_no_dependent_is_forgotten_when_its_dependencies_end_at_once(any_graph: 
     assert set(statuses(any_graph, plan).values()) == {"completed"}
 
 
-def test_leases_are_renewed_by_owner(any_graph: Graph) -> None:
+def test_leases_are_renewed_by_owner(any_graph: GraphStore) -> None:
     """An owner keeps all its leases with one call; another's stay."""
     _, run = opened(any_graph, 3)
     owner, other = f"me-{run.id}", f"other-{run.id}"
@@ -136,9 +137,9 @@ def test_leases_are_renewed_by_owner(any_graph: Graph) -> None:
     assert found == {claim.attempt_id for claim in mine}
 
 
-def test_an_orphan_is_closed_as_interrupted_and_its_successor_follows_it(any_graph: Graph) -> None:
+def test_an_orphan_is_closed_as_interrupted_and_its_successor_follows_it(any_graph: GraphStore) -> None:
     """A process that dies leaves a lease that expires, an attempt closed as interrupted by the next one, unfinished
-    calls marked, and a successor with a higher fence that follows it (R3.1, X2)."""
+    calls marked, and a successor with a higher fence that follows it."""
     plan, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
     any_graph.record(attempt_owner(claim), [turn(1), reply(1, (call(2),), at=T0 + timedelta(seconds=7))])
@@ -163,7 +164,7 @@ def test_an_orphan_is_closed_as_interrupted_and_its_successor_follows_it(any_gra
     assert (second.status, second.follows) == ("running", first.id)
 
 
-def test_exactly_one_of_many_takers_closes_an_orphan(any_graph: Graph) -> None:
+def test_exactly_one_of_many_takers_closes_an_orphan(any_graph: GraphStore) -> None:
     """Takeover is a compare-and-set on the attempt's fence."""
     _, run = opened(any_graph, 1)
     claimed(any_graph, run)
@@ -173,7 +174,7 @@ def test_exactly_one_of_many_takers_closes_an_orphan(any_graph: Graph) -> None:
     assert wins.count(True) == 1
 
 
-def test_an_attempt_awaiting_its_review_can_be_taken_over_too(any_graph: Graph) -> None:
+def test_an_attempt_awaiting_its_review_can_be_taken_over_too(any_graph: GraphStore) -> None:
     """An owner that died during QC is an orphan like any other; what it still tries is refused."""
     plan, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
@@ -188,7 +189,7 @@ def test_an_attempt_awaiting_its_review_can_be_taken_over_too(any_graph: Graph) 
         any_graph.describe_attempt(claim, {"model": "late"})
 
 
-def test_an_attempt_is_described_after_the_claim(any_graph: Graph) -> None:
+def test_an_attempt_is_described_after_the_claim(any_graph: GraphStore) -> None:
     """Model, tree, budget, stage and limits are known only later; `follows` may name another attempt."""
     _, run = opened(any_graph, 1)
     first = claimed(any_graph, run)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.errors import GraphError
-from orchestrator.store.embedded_launch import free_port
-from orchestrator.store.graph import Graph, open_graph
+from orchestrator.store.embedded.launch import free_port
+from orchestrator.store.graph_store import GraphStore, open_graph
 from tests.graph_servers import docker_missing
 from tests.store.samples import new_plan
 
@@ -61,7 +61,7 @@ def test_the_compose_file_brings_up_a_healthy_neo4j(tmp_path: Path) -> None:
         run("down", "--volumes", "--timeout", "5")
 
 
-def _opened(home: Path, environ: dict[str, str]) -> Graph:
+def _opened(home: Path, environ: dict[str, str]) -> GraphStore:
     """The graph; an image may set its password just after it listens."""
     for _ in range(60):
         with contextlib.suppress(GraphError):

@@ -8,11 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from orchestrator.domain.attempt import AttemptResult, Check, FailureReport
 from orchestrator.domain.errors import StaleFenceError
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import TransitionError
-from orchestrator.domain.records import Check, Claim, Conclusion, Criterion, Diagnosis, Review, Spend
-from orchestrator.store.graph import Graph
+from orchestrator.domain.review import Criterion, Review
+from orchestrator.domain.run import Claim
+from orchestrator.domain.usage import Usage
+from orchestrator.store.graph_store import GraphStore
 from tests.store.samples import (
     T0,
     accepted,
@@ -55,9 +58,9 @@ def full_review(claim: Claim) -> Review:
     )
 
 
-def test_a_rejected_attempt_keeps_everything_that_the_next_one_needs(any_graph: Graph) -> None:
+def test_a_rejected_attempt_keeps_everything_that_the_next_one_needs(any_graph: GraphStore) -> None:
     """Review, criteria, findings, checks, decision and totals come back as written; 0, false and None are three
-    values (rule 4, R2.11, R3.2)."""
+    values."""
     plan, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
     check = Check("check-" + claim.attempt_id, "pytest", None, "infrastructure", 0.0, "", T0, "verification", "pass1")
@@ -101,8 +104,8 @@ def test_a_rejected_attempt_keeps_everything_that_the_next_one_needs(any_graph: 
     assert claimed(any_graph, run).number == 2
 
 
-def test_accepting_moves_the_runs_head_in_the_same_transaction(any_graph: Graph) -> None:
-    """Review, decision, commit, head and status are one transaction (graph-model.md, rule 2)."""
+def test_accepting_moves_the_runs_head_in_the_same_transaction(any_graph: GraphStore) -> None:
+    """Review, decision, commit, head and status are one transaction."""
     plan, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
     any_graph.await_review(claim, "Done.", "tree1", T0)
@@ -112,7 +115,7 @@ def test_accepting_moves_the_runs_head_in_the_same_transaction(any_graph: Graph)
     assert statuses(any_graph, plan) == {"t0": "completed"}
 
 
-def test_a_head_that_moved_leaves_nothing_written(any_graph: Graph) -> None:
+def test_a_head_that_moved_leaves_nothing_written(any_graph: GraphStore) -> None:
     """False: merge again and repeat. Nothing of the conclusion is in the graph, not even half of it."""
     plan, run = opened(any_graph, 2, lambda index: [0] if index else [])
     claim = claimed(any_graph, run)
@@ -127,7 +130,7 @@ def test_a_head_that_moved_leaves_nothing_written(any_graph: Graph) -> None:
     assert any_graph.conclude(claim, dataclasses.replace(stale, head_before="c0"))
 
 
-def test_heads_move_one_after_another_however_many_conclude_at_once(any_graph: Graph) -> None:
+def test_heads_move_one_after_another_however_many_conclude_at_once(any_graph: GraphStore) -> None:
     """Each accepted commit stands on the one before: the compare-and-set on the head loses none."""
     _, run = opened(any_graph, 6)
     claims = [claimed(any_graph, run) for _ in range(6)]
@@ -147,7 +150,7 @@ def test_heads_move_one_after_another_however_many_conclude_at_once(any_graph: G
     assert sorted(any_graph.run(run.id).head_commit.split("+")[1:]) == [f"t{index}" for index in range(6)]
 
 
-def test_repeating_a_conclusion_is_true_again_and_another_one_is_refused(any_graph: Graph) -> None:
+def test_repeating_a_conclusion_is_true_again_and_another_one_is_refused(any_graph: GraphStore) -> None:
     """A lost acknowledgement may be repeated; a closed attempt is not concluded otherwise."""
     _, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
@@ -163,11 +166,13 @@ def test_repeating_a_conclusion_is_true_again_and_another_one_is_refused(any_gra
 @pytest.mark.parametrize(
     ("attempt_status", "task_status"), [("accepted", "completed"), ("rejected", "pending"), ("failed", "completed")]
 )
-def test_a_step_that_the_tables_do_not_have_is_refused(any_graph: Graph, attempt_status: str, task_status: str) -> None:
+def test_a_step_that_the_tables_do_not_have_is_refused(
+    any_graph: GraphStore, attempt_status: str, task_status: str
+) -> None:
     """lifecycle.py is the only place that knows which status follows which; the store refuses a write that skips."""
     plan, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
-    skipping: Conclusion = dataclasses.replace(
+    skipping: AttemptResult = dataclasses.replace(
         accepted(claim),
         attempt_status=attempt_status,  # type: ignore[arg-type]  # parametrised literals
         task_status=task_status,  # type: ignore[arg-type]
@@ -177,11 +182,11 @@ def test_a_step_that_the_tables_do_not_have_is_refused(any_graph: Graph, attempt
     assert statuses(any_graph, plan) == {"t0": "running"}
 
 
-def test_a_failed_task_blocks_all_that_waits_for_it_with_the_reason(any_graph: Graph) -> None:
-    """Dependents are blocked transitively, named after the task at the root of it; others are not (R3.12)."""
+def test_a_failed_task_blocks_all_that_waits_for_it_with_the_reason(any_graph: GraphStore) -> None:
+    """Dependents are blocked transitively, named after the task at the root of it; others are not."""
     plan, run = opened(any_graph, 5, lambda index: {1: [0], 2: [1], 3: []}.get(index, [0, 3] if index else []))
     claim = claimed(any_graph, run)
-    report = Diagnosis("It cannot be done", ("a",), 1, (), ("split it",), T0)
+    report = FailureReport("It cannot be done", ("a",), 1, (), ("split it",), T0)
     assert any_graph.conclude(claim, dataclasses.replace(unfinished("failed"), diagnosis=report))
     states = {state.task.key: state for state in any_graph.tasks(plan.id)}
     assert {key: state.status for key, state in states.items()} == {
@@ -200,7 +205,7 @@ def test_a_failed_task_blocks_all_that_waits_for_it_with_the_reason(any_graph: G
     assert list(found.rows) == [["It cannot be done", []]]
 
 
-def test_what_was_blocked_is_released_when_its_cause_completes_after_all(any_graph: Graph) -> None:
+def test_what_was_blocked_is_released_when_its_cause_completes_after_all(any_graph: GraphStore) -> None:
     """A new run retries the failed task; its dependents wait again and are claimable once it completes."""
     plan, run = opened(any_graph, 3, lambda index: [index - 1] if index else [])
     any_graph.conclude(claimed(any_graph, run), unfinished("failed"))
@@ -211,21 +216,21 @@ def test_what_was_blocked_is_released_when_its_cause_completes_after_all(any_gra
     assert claimed(any_graph, again).task.key == "t1"
 
 
-def test_spend_counts_open_turns_in_full_and_reviews_too(any_graph: Graph) -> None:
-    """An unsettled turn counts with what it reserved, so that a crash refills no budget (decision 3); a price that is
+def test_spend_counts_open_turns_in_full_and_reviews_too(any_graph: GraphStore) -> None:
+    """An unsettled turn counts with what it reserved, so that a crash refills no budget; a price that is
     unknown makes the sum unknown."""
     _, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
-    assert any_graph.spend(run_id=run.id) == Spend(0, 0, 0.0)
+    assert any_graph.spend(run_id=run.id) == Usage(0, 0, 0.0)
     any_graph.record(attempt_owner(claim), [turn(1), reply(1), turn(2)])
-    assert any_graph.spend(run_id=run.id) == Spend(100 + 900, 20, 0.125 + 0.5)
+    assert any_graph.spend(run_id=run.id) == Usage(100 + 900, 20, 0.125 + 0.5)
     any_graph.await_review(claim, "Done.", "tree1", T0)
     review = dataclasses.replace(full_review(claim), passed=None)
     any_graph.begin_review(claim, review)
     owner = dataclasses.replace(attempt_owner(claim), label="Review", id=review.id)
     any_graph.record(owner, [turn(1), reply(1, cost_usd=0.0)])
-    assert any_graph.spend(run_id=run.id, task_id=claim.task.id) == Spend(1_100, 40, 0.625)
-    assert any_graph.spend(task_id=claim.task.id) == Spend(1_100, 40, 0.625)
-    assert any_graph.spend(run_id=run.id, task_id="other") == Spend(0, 0, 0.0)
+    assert any_graph.spend(run_id=run.id, task_id=claim.task.id) == Usage(1_100, 40, 0.625)
+    assert any_graph.spend(task_id=claim.task.id) == Usage(1_100, 40, 0.625)
+    assert any_graph.spend(run_id=run.id, task_id="other") == Usage(0, 0, 0.0)
     any_graph.record(owner, [turn(3), reply(3, cost_usd=None)])
     assert any_graph.spend(run_id=run.id).usd is None

@@ -15,10 +15,10 @@ from neo4j.exceptions import Neo4jError
 
 from orchestrator.domain.errors import GraphError, UserError
 from orchestrator.store.connection import AWAY, translate
-from orchestrator.store.embedded import Embedded, embedded_stop
-from orchestrator.store.endpoint import Endpoint, Server, neo4j_endpoint
-from orchestrator.store.graph import open_graph
-from orchestrator.store.schema import VERSION, check_server
+from orchestrator.store.embedded.server import Embedded, embedded_stop
+from orchestrator.store.endpoint import GraphEndpoint, Server, neo4j_endpoint
+from orchestrator.store.graph_store import open_graph
+from orchestrator.store.schema import SCHEMA_VERSION, check_server
 from orchestrator.store.statements import schema_statements, statement
 from tests.graph_servers import GraphServer
 from tests.store.samples import new_plan
@@ -27,7 +27,7 @@ STORE = Path(__file__).resolve().parents[2] / "orchestrator/store"
 
 
 @pytest.fixture
-def empty(tmp_path: Path) -> Iterator[tuple[Path, Endpoint]]:
+def empty(tmp_path: Path) -> Iterator[tuple[Path, GraphEndpoint]]:
     """A home whose server runs and has no schema yet."""
     home = tmp_path / "home"
     server = Embedded(home)
@@ -36,31 +36,31 @@ def empty(tmp_path: Path) -> Iterator[tuple[Path, Endpoint]]:
     embedded_stop(home)
 
 
-def cypher(endpoint: Endpoint, text: str) -> None:
+def cypher(endpoint: GraphEndpoint, text: str) -> None:
     """Run a statement past the adapter."""
     with neo4j.GraphDatabase.driver(endpoint.uri, auth=(endpoint.username, endpoint.password)) as driver:
         driver.execute_query(text, database_=endpoint.database)
 
 
 def test_the_schema_is_created_once_and_recognised(graph_server: GraphServer) -> None:
-    """Constraints, indexes and a version node; opening again changes nothing (rule 8)."""
+    """Constraints, indexes and a version node; opening again changes nothing."""
     for _ in range(2):
         with graph_server.open() as graph:
             versions = graph.query("MATCH (s:OrchestrateSchema) RETURN s.version").rows
             constraints = graph.query("SHOW CONSTRAINTS").rows
-            assert (list(versions), len(constraints)) == ([[VERSION]], 22)
+            assert (list(versions), len(constraints)) == ([[SCHEMA_VERSION]], 22)
 
 
-def test_many_first_connections_make_one_schema(empty: tuple[Path, Endpoint]) -> None:
+def test_many_first_connections_make_one_schema(empty: tuple[Path, GraphEndpoint]) -> None:
     """Processes that meet a new graph at once all get through."""
     home, _ = empty
     with ThreadPoolExecutor(4) as pool:
         for graph in pool.map(lambda _: open_graph(home, {}, wait_s=30), range(4)):
             with graph:
-                assert list(graph.query("MATCH (s:OrchestrateSchema) RETURN s.version").rows) == [[VERSION]]
+                assert list(graph.query("MATCH (s:OrchestrateSchema) RETURN s.version").rows) == [[SCHEMA_VERSION]]
 
 
-def test_foreign_nodes_under_our_labels_are_left_alone(empty: tuple[Path, Endpoint]) -> None:
+def test_foreign_nodes_under_our_labels_are_left_alone(empty: tuple[Path, GraphEndpoint]) -> None:
     """A database with somebody else's Tasks is refused, with another database as the way out; nothing is changed."""
     home, endpoint = empty
     cypher(endpoint, "CREATE (:Task {title: 'Buy milk'}), (:Unrelated {x: 1})")
@@ -71,7 +71,7 @@ def test_foreign_nodes_under_our_labels_are_left_alone(empty: tuple[Path, Endpoi
         assert graph.query("MATCH (u:Unrelated) RETURN u.x").rows == [[1]]
 
 
-def test_a_schema_of_a_newer_release_is_refused(empty: tuple[Path, Endpoint]) -> None:
+def test_a_schema_of_a_newer_release_is_refused(empty: tuple[Path, GraphEndpoint]) -> None:
     """An older program does not write into a newer graph."""
     home, endpoint = empty
     open_graph(home, {}, wait_s=5).close()
@@ -92,7 +92,7 @@ def test_a_neo4j_that_is_too_old_is_named(version: str, fine: bool) -> None:
 
 
 def test_a_graph_that_is_away_is_waited_for_visibly_and_not_for_ever(tmp_path: Path) -> None:
-    """Waiting is bounded and told; then exit code 4 with the way out (graph-model.md, rule 7)."""
+    """Waiting is bounded and told; then exit code 4 with the way out."""
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]
     told: list[str] = []

@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.errors import GraphError
-from orchestrator.store import embedded_launch
-from orchestrator.store.embedded import Embedded, embedded_status, embedded_stop
-from orchestrator.store.graph import open_graph
+from orchestrator.store.embedded import launch
+from orchestrator.store.embedded.server import Embedded, embedded_status, embedded_stop
+from orchestrator.store.graph_store import open_graph
 from tests.store.samples import attempt_owner, claimed, complete, new_plan, opened, reply, turn
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,8 +94,8 @@ def _own_address() -> str:
 
 OPENER = """
 import sys, pathlib
-from orchestrator.store.graph import open_graph
-from orchestrator.store.embedded import embedded_status
+from orchestrator.store.graph_store import open_graph
+from orchestrator.store.embedded.server import embedded_status
 home = pathlib.Path(sys.argv[1])
 with open_graph(home, {}, wait_s=30) as graph:
     graph.query("RETURN 1")
@@ -199,8 +199,8 @@ def test_a_port_taken_in_between_is_exchanged(home: Path, monkeypatch: pytest.Mo
     """Somebody else may take the free port before the server does: the start is repeated with another one."""
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as stranger:
         taken = [stranger.getsockname()[1]]
-        real = embedded_launch.free_port
-        monkeypatch.setattr("orchestrator.store.embedded.free_port", lambda: taken.pop() if taken else real())
+        real = launch.free_port
+        monkeypatch.setattr("orchestrator.store.embedded.server.free_port", lambda: taken.pop() if taken else real())
         with open_graph(home, {}, wait_s=30) as graph:
             assert graph.query("RETURN 1").rows == [[1]]
     assert not taken

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import embedded_answer, embedded_state
-from orchestrator.store.embedded import Embedded, embedded_status, embedded_stop
-from orchestrator.store.graph import open_graph
+from orchestrator.store.embedded import answer, state
+from orchestrator.store.embedded.server import Embedded, embedded_status, embedded_stop
+from orchestrator.store.graph_store import open_graph
 from tests.store.samples import new_plan
 from tests.store.test_embedded import alive, eventually, home
 
@@ -118,7 +118,7 @@ def test_a_reader_that_was_never_made_is_made_by_the_next_client(home: Path) -> 
     assert len(known) == 2
     embedded_stop(home)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("orchestrator.store.embedded.ensure_reader", lambda _folder: None)
+        patch.setattr("orchestrator.store.embedded.server.ensure_reader", lambda _folder: None)
         server.locate()
     server.release()
     with open_graph(home, {}, wait_s=30) as graph:
@@ -127,8 +127,8 @@ def test_a_reader_that_was_never_made_is_made_by_the_next_client(home: Path) -> 
 
 def test_a_server_that_is_deaf_is_replaced_and_the_wait_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stopped JVM takes connections and answers none: it gets some seconds, aloud, and not those of a start."""
-    monkeypatch.setattr(embedded_answer, "SILENT_S", 6.0)
-    monkeypatch.setattr(embedded_answer, "QUIET_S", 0.5)
+    monkeypatch.setattr(answer, "SILENT_S", 6.0)
+    monkeypatch.setattr(answer, "QUIET_S", 0.5)
     open_graph(home, {}, wait_s=30).close()
     deaf = embedded_status(home).pid
     assert deaf is not None
@@ -142,11 +142,11 @@ def test_a_server_that_is_deaf_is_replaced_and_the_wait_is_told(home: Path, monk
 
 def test_waiting_for_another_process_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A start that another process holds up is no silence."""
-    monkeypatch.setattr(embedded_state, "QUIET_S", 0.1)
+    monkeypatch.setattr(state, "QUIET_S", 0.1)
     home.mkdir()
     told: list[str] = []
     heard = threading.Event()
-    with embedded_state.exclusive(home / "start.lock", told.append):
+    with state.exclusive(home / "start.lock", told.append):
         waiting = threading.Thread(target=_enter, args=(home / "start.lock", told, heard))
         waiting.start()
         assert heard.wait(30)
@@ -159,7 +159,7 @@ def _enter(path: Path, told: list[str], heard: threading.Event) -> None:
         told.append(message)
         heard.set()
 
-    with embedded_state.exclusive(path, hear):
+    with state.exclusive(path, hear):
         pass
 
 

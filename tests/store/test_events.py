@@ -9,10 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from orchestrator.domain.attempt import Owner
 from orchestrator.domain.errors import GraphError, StaleFenceError, UserError
 from orchestrator.domain.events import Event, FileWrite, GuardFired, ToolRequested
-from orchestrator.domain.records import Owner, PlanningRound, Review
-from orchestrator.store.graph import Graph
+from orchestrator.domain.plan import PlanningRound
+from orchestrator.domain.review import Review
+from orchestrator.store.graph_store import GraphStore
 from tests.graph_servers import GraphServer
 from tests.store.samples import (
     T0,
@@ -28,8 +30,8 @@ from tests.store.samples import (
 )
 
 
-def test_events_come_back_field_for_field_and_in_order(any_graph: Graph) -> None:
-    """Guards rebuilt from the graph see exactly what the live ones saw (architecture.md, decision 4)."""
+def test_events_come_back_field_for_field_and_in_order(any_graph: GraphStore) -> None:
+    """Guards rebuilt from the graph see exactly what the live ones saw."""
     _, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
     for portion in long_story():
@@ -38,8 +40,8 @@ def test_events_come_back_field_for_field_and_in_order(any_graph: Graph) -> None
     assert list(any_graph.events(claim.attempt_id)) == expected
 
 
-def test_recording_the_same_again_changes_nothing(any_graph: Graph) -> None:
-    """A transaction whose acknowledgement was lost is repeated: ids are deterministic, so nothing doubles (X2)."""
+def test_recording_the_same_again_changes_nothing(any_graph: GraphStore) -> None:
+    """A transaction whose acknowledgement was lost is repeated: ids are deterministic, so nothing doubles."""
     _, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
     story = long_story()
@@ -89,16 +91,16 @@ def one_turn(draw: st.DrawFn) -> list[Event]:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=one_turn())
-def test_any_values_come_back(any_graph: Graph, events: list[Event]) -> None:
-    """0, false, null and empty are four values and stay so (graph-model.md, rule 4)."""
+def test_any_values_come_back(any_graph: GraphStore, events: list[Event]) -> None:
+    """0, false, null and empty are four values and stay so."""
     _, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
     any_graph.record(attempt_owner(claim), events)
     assert list(any_graph.events(claim.attempt_id)) == events
 
 
-def test_a_stale_fence_is_refused_and_writes_nothing(any_graph: Graph) -> None:
-    """After a takeover the old owner may write nothing more (graph-model.md, rule 3)."""
+def test_a_stale_fence_is_refused_and_writes_nothing(any_graph: GraphStore) -> None:
+    """After a takeover the old owner may write nothing more."""
     _, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
     any_graph.record(attempt_owner(claim), [turn(1)])
@@ -110,7 +112,7 @@ def test_a_stale_fence_is_refused_and_writes_nothing(any_graph: Graph) -> None:
     assert any_graph.events(claim.attempt_id) == (turn(1),)
 
 
-def test_a_wrong_fence_is_refused(any_graph: Graph) -> None:
+def test_a_wrong_fence_is_refused(any_graph: GraphStore) -> None:
     """The fence of a write must be the attempt's current one."""
     _, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
@@ -119,7 +121,7 @@ def test_a_wrong_fence_is_refused(any_graph: Graph) -> None:
     assert any_graph.events(claim.attempt_id) == ()
 
 
-def test_an_unknown_attempt_is_refused(any_graph: Graph) -> None:
+def test_an_unknown_attempt_is_refused(any_graph: GraphStore) -> None:
     """There is no recording about, and no reading of, what is not there."""
     nobody = new_id("p") + ":t0:1"
     with pytest.raises(StaleFenceError, match="not in the graph"):
@@ -128,7 +130,7 @@ def test_an_unknown_attempt_is_refused(any_graph: Graph) -> None:
         any_graph.events(nobody)
 
 
-def test_a_guards_verdict_hangs_on_the_call_that_it_is_about(any_graph: Graph) -> None:
+def test_a_guards_verdict_hangs_on_the_call_that_it_is_about(any_graph: GraphStore) -> None:
     """(Attempt)-[:TRIGGERED]->(GuardEvent)-[:AT]->(ToolCall), with evidence, and guards do not read it back."""
     _, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
@@ -145,7 +147,7 @@ def test_a_guards_verdict_hangs_on_the_call_that_it_is_about(any_graph: Graph) -
     assert any_graph.events(claim.attempt_id) == (turn(1), reply(1, (asked,)))
 
 
-def test_reviews_and_planning_rounds_have_turns_too(any_graph: Graph) -> None:
+def test_reviews_and_planning_rounds_have_turns_too(any_graph: GraphStore) -> None:
     """(Review|PlanningRound)-[:TOOK]->(Turn)-[:CALLED]->(ToolCall); a review is fenced by its attempt."""
     plan, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
@@ -170,7 +172,7 @@ def test_reviews_and_planning_rounds_have_turns_too(any_graph: Graph) -> None:
 
 def test_a_long_text_is_stored_head_and_tail_and_kept_whole_beside(graph_server: GraphServer, tmp_path: Path) -> None:
     """Text over 16 KiB: head and tail in the graph with ...Chars and ...Sha256, the whole in the artefact folder
-    (graph-model.md, rule 5); events() gives the whole."""
+    ; events() gives the whole."""
     whole = "first ü\n" + "x" * 40_000 + "\nlast"
     with graph_server.open() as graph:
         _, run = opened(graph, 1)
@@ -196,7 +198,7 @@ def test_a_long_text_is_stored_head_and_tail_and_kept_whole_beside(graph_server:
 
 
 def test_known_secrets_are_stored_nowhere(graph_server: GraphServer) -> None:
-    """Secrets that the settings know are replaced by *** in everything stored, artefacts too (rule 6)."""
+    """Secrets that the settings know are replaced by *** in everything stored, artefacts too."""
     secret = new_id("sk-")
 
     def redact(text: str) -> str:
@@ -214,7 +216,7 @@ def test_known_secrets_are_stored_nowhere(graph_server: GraphServer) -> None:
     assert all(secret not in path.read_text() for path in (graph_server.home / "artefacts").rglob("*.txt"))
 
 
-def test_text_that_utf8_cannot_hold_is_stored_all_the_same(any_graph: Graph) -> None:
+def test_text_that_utf8_cannot_hold_is_stored_all_the_same(any_graph: GraphStore) -> None:
     """A hostile reply with a lone surrogate or a NUL stops nobody."""
     _, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from orchestrator.domain.records import Owner, PlanningRound, Spend
-from orchestrator.store.graph import Graph
+from orchestrator.domain.attempt import Owner
+from orchestrator.domain.plan import PlanningRound
+from orchestrator.domain.usage import Usage
+from orchestrator.store.graph_store import GraphStore
 from tests.store.samples import T0, accepted, attempt_owner, claimed, opened, reply, turn, unfinished
 
 
-def test_accepted_attempts_tell_their_calls_by_kind(any_graph: Graph) -> None:
+def test_accepted_attempts_tell_their_calls_by_kind(any_graph: GraphStore) -> None:
     """Attempts that were not accepted, and other repositories, say nothing about a default budget."""
     plan, run = opened(any_graph, 2)
     assert any_graph.accepted_calls(plan.repository.id) == {}
@@ -23,7 +25,7 @@ def test_accepted_attempts_tell_their_calls_by_kind(any_graph: Graph) -> None:
     assert any_graph.accepted_calls(plan.repository.id) == {first.task.kind: (7,)}
 
 
-def test_spans_end_with_the_last_fact_of_an_attempt_that_died(any_graph: Graph) -> None:
+def test_spans_end_with_the_last_fact_of_an_attempt_that_died(any_graph: GraphStore) -> None:
     """A running attempt spans to its newest event, not to the time at which someone noticed that it had died."""
     _, run = opened(any_graph, 1)
     assert any_graph.spans(run.id) == ()
@@ -36,7 +38,7 @@ def test_spans_end_with_the_last_fact_of_an_attempt_that_died(any_graph: Graph) 
     assert any_graph.spans(run.id) == ((claim.at, at),)
 
 
-def test_a_decision_about_a_grant_costs_the_run_and_the_task(any_graph: Graph) -> None:
+def test_a_decision_about_a_grant_costs_the_run_and_the_task(any_graph: GraphStore) -> None:
     """The PM's turns for an attempt's requests are part of what the attempt's run and task have spent."""
     plan, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
@@ -45,13 +47,13 @@ def test_a_decision_about_a_grant_costs_the_run_and_the_task(any_graph: Graph) -
     round_id = f"{claim.attempt_id}:calls1"
     any_graph.store_round(PlanningRound(round_id, plan.id, 0, "budget"))
     any_graph.record(Owner("PlanningRound", round_id), [turn(1), reply(1)])
-    twice = Spend(2 * before.prompt_tokens, 2 * before.completion_tokens, before.usd and 2 * before.usd)
+    twice = Usage(2 * before.prompt_tokens, 2 * before.completion_tokens, before.usd and 2 * before.usd)
     assert any_graph.spend(run_id=run.id) == twice
     assert any_graph.spend(task_id=claim.task.id) == twice
 
 
-def test_a_turn_keeps_how_things_stood(any_graph: Graph) -> None:
-    """Calls, requests, their limits, the stall count and the history's size come back as written (R1.14)."""
+def test_a_turn_keeps_how_things_stood(any_graph: GraphStore) -> None:
+    """Calls, requests, their limits, the stall count and the history's size come back as written."""
     _, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
     asked = replace(

@@ -8,19 +8,19 @@ from datetime import timedelta
 import pytest
 
 from orchestrator.domain.errors import GraphError, UserError
-from orchestrator.domain.records import PlannedTask, PlanningRound
-from orchestrator.store.graph import Graph
+from orchestrator.domain.plan import PlannedTask, PlanningRound
+from orchestrator.store.graph_store import GraphStore
 from tests.store.samples import T0, claimed, new_id, new_plan, new_run, new_task, opened, statuses
 
 
-def test_a_plan_comes_back_as_written(any_graph: Graph) -> None:
+def test_a_plan_comes_back_as_written(any_graph: GraphStore) -> None:
     """Tasks in plan order, with every field, assessment and repository."""
     plan = new_plan(12, lambda index: [index - 1, 0] if index > 1 else [])
     any_graph.store_plan(plan)
     assert any_graph.plan(plan.id) == plan
 
 
-def test_storing_a_plan_twice_changes_nothing(any_graph: Graph) -> None:
+def test_storing_a_plan_twice_changes_nothing(any_graph: GraphStore) -> None:
     """Ids are deterministic: nothing doubles."""
     plan = new_plan(3, lambda index: [0] if index else [])
     for _ in range(2):
@@ -34,7 +34,7 @@ def test_storing_a_plan_twice_changes_nothing(any_graph: Graph) -> None:
     assert list(counted.rows) == [[3, 3, 2 + 3 + 3]]
 
 
-def test_a_plan_is_replaced_with_what_it_depends_on(any_graph: Graph) -> None:
+def test_a_plan_is_replaced_with_what_it_depends_on(any_graph: GraphStore) -> None:
     """Tasks that nobody attempted may go, with their assessments; dependencies and files are written anew."""
     plan = new_plan(3, lambda index: [0] if index else [])
     any_graph.store_plan(plan)
@@ -48,7 +48,7 @@ def test_a_plan_is_replaced_with_what_it_depends_on(any_graph: Graph) -> None:
     assert list(left.rows) == []
 
 
-def test_a_task_that_was_attempted_is_not_dropped(any_graph: Graph) -> None:
+def test_a_task_that_was_attempted_is_not_dropped(any_graph: GraphStore) -> None:
     """History is not deleted by an edit; and what is running stays running."""
     plan, run = opened(any_graph, 2)
     claimed(any_graph, run)
@@ -59,7 +59,7 @@ def test_a_task_that_was_attempted_is_not_dropped(any_graph: Graph) -> None:
     assert statuses(any_graph, plan) == {"t0": "running", "t1": "pending", "t7": "rejected"}
 
 
-def test_what_waits_for_a_rejected_task_is_blocked_in_a_run(any_graph: Graph) -> None:
+def test_what_waits_for_a_rejected_task_is_blocked_in_a_run(any_graph: GraphStore) -> None:
     """A rejected task is not executed without an override, nor is what depends on it."""
     plan = new_plan(3, lambda index: [0] if index == 1 else [])
     rejected = dataclasses.replace(plan.tasks[0], status="rejected")
@@ -69,8 +69,8 @@ def test_what_waits_for_a_rejected_task_is_blocked_in_a_run(any_graph: Graph) ->
     assert claimed(any_graph, run).task.key == "t2"
 
 
-def test_a_prompt_longer_than_the_limit_is_given_to_the_worker_whole(any_graph: Graph) -> None:
-    """What the graph holds is cut (rule 5); what a task is executed by is not."""
+def test_a_prompt_longer_than_the_limit_is_given_to_the_worker_whole(any_graph: GraphStore) -> None:
+    """What the graph holds is cut; what a task is executed by is not."""
     plan = new_plan(1)
     prompt = "Do this: " + "ü" * 30_000
     long = dataclasses.replace(plan.tasks[0].task, prompt=prompt)
@@ -80,7 +80,7 @@ def test_a_prompt_longer_than_the_limit_is_given_to_the_worker_whole(any_graph: 
     assert any_graph.tasks(plan.id)[0].task == long
 
 
-def test_the_newest_plan_is_found_by_repository_and_status(any_graph: Graph) -> None:
+def test_the_newest_plan_is_found_by_repository_and_status(any_graph: GraphStore) -> None:
     """One shared server holds many repositories: every lookup starts from one."""
     old = new_plan(1)
     new = dataclasses.replace(new_plan(1, repository=old.repository), created_at=T0 + timedelta(days=1), status="draft")
@@ -93,7 +93,7 @@ def test_the_newest_plan_is_found_by_repository_and_status(any_graph: Graph) -> 
     assert any_graph.newest_plan(new_id("r")) is None
 
 
-def test_a_planning_round_is_created_and_completed(any_graph: Graph) -> None:
+def test_a_planning_round_is_created_and_completed(any_graph: GraphStore) -> None:
     """A round hangs on its plan, a draft will do; without one it is refused."""
     draft = dataclasses.replace(new_plan(0), status="draft")
     any_graph.store_plan(draft)
@@ -109,7 +109,7 @@ def test_a_planning_round_is_created_and_completed(any_graph: Graph) -> None:
         any_graph.store_round(dataclasses.replace(begun, plan_id=new_id("p")))
 
 
-def test_unknown_ids_are_the_users_error(any_graph: Graph) -> None:
+def test_unknown_ids_are_the_users_error(any_graph: GraphStore) -> None:
     """Exit code 2, with the id in the message."""
     for read in (any_graph.plan, any_graph.run, any_graph.attempt):
         with pytest.raises(UserError, match="pnothing"):
@@ -118,8 +118,8 @@ def test_unknown_ids_are_the_users_error(any_graph: Graph) -> None:
     assert any_graph.tasks("pnothing") == ()
 
 
-def test_an_id_is_a_full_id_a_unique_prefix_or_a_key(any_graph: Graph) -> None:
-    """cli.md: an ID is a full id, a unique prefix of one, or a task's key in the newest plan."""
+def test_an_id_is_a_full_id_a_unique_prefix_or_a_key(any_graph: GraphStore) -> None:
+    """An ID is a full id, a unique prefix of one, or a task's key in the newest plan."""
     plan, run = opened(any_graph, 11)
     claim = claimed(any_graph, run)
     repository = plan.repository.id
@@ -136,7 +136,7 @@ def test_an_id_is_a_full_id_a_unique_prefix_or_a_key(any_graph: Graph) -> None:
         any_graph.resolve(plan.id, new_id("r"))
 
 
-def test_an_ambiguous_prefix_names_its_candidates(any_graph: Graph) -> None:
+def test_an_ambiguous_prefix_names_its_candidates(any_graph: GraphStore) -> None:
     """The error lists what it could be."""
     first, second = new_plan(1), new_plan(1)
     any_graph.store_plan(first)
@@ -146,7 +146,7 @@ def test_an_ambiguous_prefix_names_its_candidates(any_graph: Graph) -> None:
     assert first.id in str(caught.value) and second.id in str(caught.value)
 
 
-def test_a_plan_of_a_thousand_tasks_is_stored_and_opened(any_graph: Graph) -> None:
+def test_a_plan_of_a_thousand_tasks_is_stored_and_opened(any_graph: GraphStore) -> None:
     """Ingestion is in batches; benchmarks/graph_ingest.py prints how long it takes."""
     plan, run = opened(any_graph, 1_000, lambda index: range(max(0, index - 3), index))
     assert len(any_graph.tasks(plan.id)) == 1_000

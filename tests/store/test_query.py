@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.errors import QueryError
-from orchestrator.store.graph import Graph
+from orchestrator.store.graph_store import GraphStore
 from tests.graph_servers import GraphServer
 from tests.store.samples import new_id, new_plan
 
 
-def test_answers_are_plain_values(any_graph: Graph) -> None:
-    """cli.md, Machine output: nodes and relationships as maps, instants as ISO 8601 with Z, paths as lists."""
+def test_answers_are_plain_values(any_graph: GraphStore) -> None:
+    """Nodes and relationships as maps, instants as ISO 8601 with Z, paths as lists."""
     plan = new_plan(1)
     any_graph.store_plan(plan)
     table = any_graph.query(
@@ -31,14 +31,14 @@ def test_answers_are_plain_values(any_graph: Graph) -> None:
     assert (at, mapped, number, day) == ("2026-11-21T10:00:00.123456Z", {"k": ["t0", None]}, 1.5, "2026-01-02")
 
 
-def test_parameters_are_typed(any_graph: Graph) -> None:
+def test_parameters_are_typed(any_graph: GraphStore) -> None:
     """`--param k=v` is JSON, else a string."""
     values = {"n": 1, "f": 1.5, "b": False, "z": None, "s": "x", "l": [1, "a"], "m": {"k": [True]}}
     table = any_graph.query("RETURN $n, $f, $b, $z, $s, $l, $m", values)
     assert list(table.rows[0]) == list(values.values())
 
 
-def test_rows_are_limited(any_graph: Graph) -> None:
+def test_rows_are_limited(any_graph: GraphStore) -> None:
     """A limit cuts a long answer; an empty one has no rows (and on the embedded server no columns)."""
     assert list(any_graph.query("UNWIND range(1, 100000) AS n RETURN n", limit=2).rows) == [[1], [2]]
     assert list(any_graph.query("UNWIND [] AS n RETURN n AS number").rows) == []
@@ -56,7 +56,7 @@ def test_rows_are_limited(any_graph: Graph) -> None:
         "CREATE CONSTRAINT mine IF NOT EXISTS FOR (m:Mine) REQUIRE m.id IS UNIQUE",
     ],
 )
-def test_a_query_may_not_write(any_graph: Graph, cypher: str) -> None:
+def test_a_query_may_not_write(any_graph: GraphStore, cypher: str) -> None:
     """Read-only by right of the connection: every kind of write is refused, and says how to allow it."""
     plan = new_plan(1)
     any_graph.store_plan(plan)
@@ -65,7 +65,7 @@ def test_a_query_may_not_write(any_graph: Graph, cypher: str) -> None:
     assert any_graph.plan(plan.id) == plan
 
 
-def test_a_query_may_write_when_asked_to(any_graph: Graph) -> None:
+def test_a_query_may_write_when_asked_to(any_graph: GraphStore) -> None:
     """`--write` lifts it."""
     plan = new_plan(0)
     any_graph.store_plan(plan)
@@ -74,7 +74,7 @@ def test_a_query_may_write_when_asked_to(any_graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("cypher", ["MATCH (n RETURN n", "RETURN $missing", "RETURN nosuchfunction(1)", ""])
-def test_wrong_cypher_is_the_users_error(any_graph: Graph, cypher: str) -> None:
+def test_wrong_cypher_is_the_users_error(any_graph: GraphStore, cypher: str) -> None:
     """Exit code 2, with what the graph says about it, whether or not writing is allowed."""
     for write in (False, True):
         with pytest.raises(QueryError) as caught:
@@ -82,7 +82,7 @@ def test_wrong_cypher_is_the_users_error(any_graph: Graph, cypher: str) -> None:
         assert caught.value.exit_code == 2 and "--write" not in str(caught.value)
 
 
-def test_a_constraint_that_the_users_write_breaks_is_told_at_once(any_graph: Graph) -> None:
+def test_a_constraint_that_the_users_write_breaks_is_told_at_once(any_graph: GraphStore) -> None:
     """The user's writes are not repeated: they need not be repeatable."""
     name = new_id("f")
     any_graph.query("CREATE (:File {id: $id})", {"id": name}, write=True)

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.domain.errors import StaleFenceError, UserError
 from orchestrator.domain.lifecycle import TransitionError
-from orchestrator.store.graph import Graph
+from orchestrator.store.graph_store import GraphStore
 from tests.store.samples import (
     T0,
     attempt_owner,
@@ -28,7 +28,7 @@ from tests.store.samples import (
 LATER = T0 + timedelta(minutes=10)
 
 
-def test_a_run_comes_back_as_written(any_graph: Graph) -> None:
+def test_a_run_comes_back_as_written(any_graph: GraphStore) -> None:
     """Every field of a run is in the graph."""
     plan = new_plan(1)
     any_graph.store_plan(plan)
@@ -38,7 +38,7 @@ def test_a_run_comes_back_as_written(any_graph: Graph) -> None:
     assert any_graph.newest_run(plan.id) == run
 
 
-def test_an_open_run_is_joined(any_graph: Graph) -> None:
+def test_an_open_run_is_joined(any_graph: GraphStore) -> None:
     """At most one open run a plan: a second process joins it, and repeating one's own opening is no join."""
     plan, run = opened(any_graph, 2)
     claim = claimed(any_graph, run)
@@ -49,7 +49,7 @@ def test_an_open_run_is_joined(any_graph: Graph) -> None:
     any_graph.record(attempt_owner(claim), [turn(1)])
 
 
-def test_many_processes_open_one_run(any_graph: Graph) -> None:
+def test_many_processes_open_one_run(any_graph: GraphStore) -> None:
     """The plan is locked first, so that two openings cannot both find none."""
     plan = new_plan(3)
     any_graph.store_plan(plan)
@@ -59,7 +59,7 @@ def test_many_processes_open_one_run(any_graph: Graph) -> None:
     assert [run.joined for run in runs].count(False) == 1
 
 
-def test_an_interrupted_run_goes_on(any_graph: Graph) -> None:
+def test_an_interrupted_run_goes_on(any_graph: GraphStore) -> None:
     """Ctrl-C leaves a run that can be resumed: joining it sets it to running again."""
     plan, run = opened(any_graph, 1)
     any_graph.finish_run(run.id, "interrupted", T0)
@@ -69,7 +69,7 @@ def test_an_interrupted_run_goes_on(any_graph: Graph) -> None:
     assert any_graph.run(run.id).status == "running"
 
 
-def test_a_new_run_sets_what_is_not_completed_to_pending(any_graph: Graph) -> None:
+def test_a_new_run_sets_what_is_not_completed_to_pending(any_graph: GraphStore) -> None:
     """Completed tasks stay completed; failed and blocked ones are tried again, and readiness is computed anew."""
     plan, run = opened(any_graph, 4, lambda index: {2: [0], 3: [1]}.get(index, []))
     complete(any_graph, claimed(any_graph, run, keys=("t0",)))
@@ -83,7 +83,7 @@ def test_a_new_run_sets_what_is_not_completed_to_pending(any_graph: Graph) -> No
     assert any_graph.newest_run(plan.id) == again
 
 
-def test_attempts_of_an_earlier_run_are_not_followed(any_graph: Graph) -> None:
+def test_attempts_of_an_earlier_run_are_not_followed(any_graph: GraphStore) -> None:
     """Numbers go on, but a new run's first attempt follows none."""
     plan, run = opened(any_graph, 1)
     any_graph.conclude(claimed(any_graph, run), unfinished("failed"))
@@ -93,7 +93,7 @@ def test_attempts_of_an_earlier_run_are_not_followed(any_graph: Graph) -> None:
     assert (claim.number, any_graph.attempt(claim.attempt_id).follows) == (2, None)
 
 
-def test_fresh_cancels_the_open_run_and_starts_all_over(any_graph: Graph) -> None:
+def test_fresh_cancels_the_open_run_and_starts_all_over(any_graph: GraphStore) -> None:
     """`--fresh`: the open run is cancelled, live attempts with it, and every task is pending again."""
     plan, run = opened(any_graph, 3, lambda index: [0] if index == 1 else [])
     complete(any_graph, claimed(any_graph, run))
@@ -108,7 +108,7 @@ def test_fresh_cancels_the_open_run_and_starts_all_over(any_graph: Graph) -> Non
     assert any_graph.claim(request(run)) is None
 
 
-def test_a_run_whose_tasks_are_all_completed_makes_its_plan_done(any_graph: Graph) -> None:
+def test_a_run_whose_tasks_are_all_completed_makes_its_plan_done(any_graph: GraphStore) -> None:
     """All tasks completed: the plan is done, and a fresh run makes it ready again."""
     plan, run = opened(any_graph, 2)
     complete(any_graph, claimed(any_graph, run))
@@ -122,7 +122,7 @@ def test_a_run_whose_tasks_are_all_completed_makes_its_plan_done(any_graph: Grap
     assert any_graph.plan(plan.id).status == "ready"
 
 
-def test_a_closed_run_does_not_open_by_itself(any_graph: Graph) -> None:
+def test_a_closed_run_does_not_open_by_itself(any_graph: GraphStore) -> None:
     """A step that lifecycle.py does not have is refused; so are unknown runs and plans."""
     _, run = opened(any_graph, 1)
     any_graph.finish_run(run.id, "cancelled", T0)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agents.chat.scripted import ScriptedModel, serve
+from agents.scripted.server import ScriptedModel, serve
 from tests.stories.replays import assert_replay_agrees
 from tests.stories.story import Story, make_repository
 
@@ -31,7 +31,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 @pytest.fixture
 def story(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Story]:
     """A user with a fresh repository and the embedded graph, in sandbox and all. At the end of a test that passed, the
-    guards' verdicts of every attempt are compared with a replay's (issue: Replay)."""
+    guards' verdicts of every attempt are compared with a replay's."""
     with Story(make_repository(tmp_path / "repository")).closing() as story:
         yield story
         if request.node.stash.get(_PASSED, False) and "NEO4J_URI" not in story.environ:

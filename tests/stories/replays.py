@@ -6,12 +6,12 @@ import json
 import os
 from typing import Any
 
+from orchestrator.app import App, open_app
 from orchestrator.domain.events import GuardFired
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.insight.calibration import inherited_events
-from orchestrator.insight.replay import disagreements
-from orchestrator.store.embedded import embedded_status
-from orchestrator.wiring import App, open_app
+from orchestrator.replay.history import inherited_events
+from orchestrator.replay.replay import disagreements
+from orchestrator.store.embedded.server import embedded_status
 from tests.stories.story import Story
 
 _RECORDED = (

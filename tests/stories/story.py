@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orchestrator.cli.render.machine import plain, table_objects
+from orchestrator.app import open_app
+from orchestrator.cli.render.machine import json_ready, table_objects
 from orchestrator.domain.errors import OrchestrateError
-from orchestrator.store.embedded import embedded_stop
-from orchestrator.wiring import open_app
+from orchestrator.store.embedded.server import embedded_stop
 
 CLI = (sys.executable, "-m", "orchestrator")
 CALC = 'def add(a, b):\n    """The sum of a and b."""\n    return a + b\n'
@@ -108,7 +108,7 @@ class Story:
         """Ask the graph in Cypher, as `query --format json` does but without a process of its own."""
         with open_app(self.repository, self.environ, flags={}, on_wait=lambda _message: None) as app:
             table = app.graph.query(cypher, parameters)
-        rows: list[dict[str, Any]] = plain(table_objects(table))
+        rows: list[dict[str, Any]] = json_ready(table_objects(table))
         return rows
 
     def use_model(self, base_url: str) -> None:

@@ -205,7 +205,7 @@ def test_an_unknown_setting_names_its_nearest_neighbour(story: Story) -> None:
 
 
 def test_a_cost_limit_over_an_unknown_price_refuses_at_the_start(story: Story, model: Serve) -> None:
-    """An unknown price is a state of its own: nothing is spent under a limit that cannot be kept (guards.md)."""
+    """An unknown price is a state of its own: nothing is spent under a limit that cannot be kept."""
     served = model(script(worker("subtract", WRITE, finish()), review()))
     story.plan(PLAN)
     message = said(story.run("execute", "--max-cost", "1"), 2)
@@ -247,7 +247,7 @@ def test_a_home_on_a_read_only_file_system_is_named(story: Story) -> None:
 
 
 def test_a_hostile_git_config_in_the_worktree_runs_nothing(story: Story, model: Serve, tmp_path: Path) -> None:
-    """A command that re-creates .git with core.fsmonitor gets no program of its own run by our git (decision 6)."""
+    """A command that re-creates .git with core.fsmonitor gets no program of its own run by our git."""
     mark = tmp_path / "pwned"
     hostile = (
         f"rm -rf .git; git init -q . ; git config core.fsmonitor 'touch {mark}'; "
@@ -265,7 +265,7 @@ def test_a_hostile_git_config_in_the_worktree_runs_nothing(story: Story, model: 
 
 
 def test_a_secret_in_the_environment_reaches_neither_graph_nor_model(story: Story, model: Serve) -> None:
-    """The key is scrubbed from commands, and replaced where a file spells it (graph-model.md, rule 6)."""
+    """The key is scrubbed from commands, and replaced where a file spells it."""
     story.environ["OPENAI_API_KEY"] = "sk-very-secret-1234567890"
     (story.repository / "notes.txt").write_text("the key is sk-very-secret-1234567890\n")
     git(story.repository, "add", "-A")
@@ -284,7 +284,7 @@ def test_a_secret_in_the_environment_reaches_neither_graph_nor_model(story: Stor
 
 
 def test_a_prompt_that_never_fits_stops_the_task_and_not_the_run(story: Story, model: Serve) -> None:
-    """A model whose context is too small even for the cut window ends the attempt as context_exhausted (R1.13)."""
+    """A model whose context is too small even for the cut window ends the attempt as context_exhausted."""
     small = {**worker("subtract", WRITE, finish()), "context_chars": 200}
     other = worker("notes", call("write_file", path="NOTES.md", file_text="# Notes\n"), finish())
     model(script(small, other, review()))

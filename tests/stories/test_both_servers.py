@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from agents.chat.scripted import serve
-from orchestrator.insight.saved import saved_queries
+from agents.scripted.server import serve
+from orchestrator.reports.saved_queries import saved_queries
 from tests.graph_servers import real_neo4j
 from tests.stories.scripts import SUB, call, finish, plan_of, review, script, task, worker
 from tests.stories.story import Story, clean_environment, make_repository

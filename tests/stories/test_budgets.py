@@ -25,7 +25,7 @@ def used(story: Story) -> int:
 
 
 def test_a_turn_that_a_kill_left_open_counts_in_full(story: Story, model: Serve) -> None:
-    """SIGKILL while the endpoint is thinking: --resume under what is left does not ask it again (decision 3)."""
+    """SIGKILL while the endpoint is thinking: --resume under what is left does not ask it again."""
     served = model(script(worker("subtract", slowly(READ, 20_000), attempt=1), worker("subtract", WRITE, finish()),
                           review()))  # fmt: skip
     story.plan(plan_of(task("subtract")))
@@ -51,7 +51,7 @@ def test_a_turn_that_a_kill_left_open_counts_in_full(story: Story, model: Serve)
 
 
 def test_a_runs_deadline_is_not_refilled_by_a_restart(story: Story, model: Serve) -> None:
-    """What an earlier process worked counts for --deadline, the time between the two does not (R4.18)."""
+    """What an earlier process worked counts for --deadline, the time between the two does not."""
     steps = [slowly(READ, 2_500), slowly(READ, 20_000)]
     served = model(script(worker("subtract", *steps, attempt=1), worker("subtract", WRITE, finish()), review()))
     story.plan(plan_of(task("subtract")))
@@ -91,7 +91,7 @@ def priced(story: Story, model: Serve) -> Story:
 
 def test_bounds_before_costs_after_and_a_line_a_turn(priced: Story) -> None:
     """The bound stands before the run, the task's cost at its end; settings' prices win, cached input apart; each turn
-    is one log line without secrets, and the graph holds the same (R1.14)."""
+    is one log line without secrets, and the graph holds the same."""
     done = priced.run("execute", "--max-cost", "5", "--max-tokens", "1000000", "--deadline", "2h")
     assert done.returncode == 0, done.stderr
     said = done.stderr
@@ -155,7 +155,7 @@ def test_a_default_budget_comes_from_history_once_there_is_some(story: Story, mo
     assert [row["n"] for row in rows] == [10, 33]
 
 
-# -- the bounds of run, task and attempt (guards.md: one warning at 80 %, one at 95 %, one finishing turn) ------------
+# -- the bounds of run, task and attempt (one warning at 80 %, one at 95 %, one finishing turn) ------------
 
 NOTES = {f"note{n}.txt": f"note {n}\n" for n in range(70)}
 
@@ -201,7 +201,7 @@ BOUNDS = {
 
 @pytest.mark.parametrize("level", BOUNDS)
 def test_a_bound_warns_twice_and_grants_one_turn_to_finish(story: Story, model: Serve, level: str) -> None:
-    """R1.6 for tokens: a worker that reads on is warned at 80 and at 95 %, then has its tools withheld for the last
+    """A worker that reads on is warned at 80 and at 95 %, then has its tools withheld for the last
     turn that fits, and asking on in it ends the attempt with the bound's code, below the bound."""
     environ, flags = BOUNDS[level]
     story.environ.update(environ, ORCHESTRATE_RUN_STOPS="1")
@@ -225,7 +225,7 @@ def test_a_bound_warns_twice_and_grants_one_turn_to_finish(story: Story, model: 
 
 
 def test_a_worker_that_finishes_in_its_finishing_turn_is_judged_as_any_other(story: Story, model: Serve) -> None:
-    """R1.6: finish_task in the last turn that fits is heard: gates and review follow. Task a tells which turn that is,
+    """finish_task in the last turn that fits is heard: gates and review follow. Task a tells which turn that is,
     task b finishes in it."""
     story.environ.update(ORCHESTRATE_GUARDS_MAX_TOKENS="30000", ORCHESTRATE_RUN_STOPS="1")
     _noted(story)
@@ -246,7 +246,7 @@ def test_a_worker_that_finishes_in_its_finishing_turn_is_judged_as_any_other(sto
 
 def test_two_processes_keep_one_bound(story: Story, model: Serve) -> None:
     """Two processes at two tasks of one run reserve behind one lock: together they stay below --max-tokens, and both
-    attempts can go on under a higher one (decision 3)."""
+    attempts can go on under a higher one."""
     _noted(story)
     served = model(script(*(worker(key, *_reads(20, 300)) for key in ("a", "b")), review()))
     tasks = (task(key, writes=[f"{key}.txt"], more="    tool_call_budget: 60\n") for key in ("a", "b"))
@@ -266,7 +266,7 @@ def test_two_processes_keep_one_bound(story: Story, model: Serve) -> None:
 
 def test_every_attempt_under_way_has_its_finishing_turn_at_the_runs_bound(story: Story, model: Serve) -> None:
     """Two tasks in parallel under --max-tokens: both attempts have one turn with tools withheld, none is cut off by the
-    other's end, and no cause is told that nobody saw (R3.5)."""
+    other's end, and no cause is told that nobody saw."""
     _noted(story)
     model(script(*(worker(key, *_reads(20, 300)) for key in ("a", "b")), review()))
     tasks = (task(key, writes=[f"{key}.txt"], more="    tool_call_budget: 60\n") for key in ("a", "b"))
@@ -285,7 +285,7 @@ def test_every_attempt_under_way_has_its_finishing_turn_at_the_runs_bound(story:
 
 
 def test_what_an_endpoint_failure_cuts_off_says_so(story: Story, model: Serve) -> None:
-    """The endpoint refuses one task's worker: the other attempt is interrupted by that, not by the user (R3.5)."""
+    """The endpoint refuses one task's worker: the other attempt is interrupted by that, not by the user."""
     _noted(story)
     refusal = {"fault": {"status": 401, "body": "no such key"}, "latency_ms": 1_000}
     model(script(worker("a", refusal), worker("b", *_reads(20, 400)), review()))
@@ -337,7 +337,7 @@ def test_no_call_begins_behind_a_deadline_and_no_command_outlives_it(story: Stor
 
 
 def test_a_deadline_grants_one_turn_to_finish(story: Story, model: Serve) -> None:
-    """R1.6 for time: a turn as long as the last one would end behind --deadline, so this one has its tools withheld."""
+    """A turn as long as the last one would end behind --deadline, so this one has its tools withheld."""
     waits = [call("run_command", command=f"sleep 1; echo {n}") for n in range(20)]
     model(script(worker("subtract", *waits), review()))
     story.plan(plan_of(task("subtract", more="    tool_call_budget: 60\n")))

@@ -1,4 +1,4 @@
-"""Every guard, wired (X1): one scripted worker for each way to misbehave, all through the real command line.
+"""Every guard, wired: one scripted worker for each way to misbehave, all through the real command line.
 
 One run holds them all, one task for each; the tests look at what became of each task in the graph.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agents.chat.scripted import serve
+from agents.scripted.server import serve
 from tests.stories.replays import assert_replay_agrees
 from tests.stories.scripts import Conversation, call, finish, plan_of, review, script, task, worker
 from tests.stories.story import CALC, TEST_CALC, Story, make_repository
@@ -164,7 +164,7 @@ def statuses(story: Story, key: str) -> list[str]:
 def test_a_misbehaving_worker_is_stopped_by_arithmetic(
     ended: Story, key: str, reasons: set[str], most_calls: int
 ) -> None:
-    """The attempt ends as stopped, with the guard's reason, within its bound (R1, R3, X1)."""
+    """The attempt ends as stopped, with the guard's reason, within its bound."""
     found = attempt(ended, key)
 
     assert found["status"] == "stopped"
@@ -175,7 +175,7 @@ def test_a_misbehaving_worker_is_stopped_by_arithmetic(
 
 @pytest.mark.parametrize("key", ["spirals", "silent", "echoes", "talks"])
 def test_a_stop_is_in_the_graph_with_what_was_seen_and_its_limit(ended: Story, key: str) -> None:
-    """GuardEvent and Diagnosis tell why: guard, observed, limit, evidence, next action (X6)."""
+    """GuardEvent and Diagnosis tell why: guard, observed, limit, evidence, next action."""
     rows = ended.ask(
         "MATCH (t:Task {key: $key})-[:HAS_ATTEMPT]->(a)-[:TRIGGERED]->(g:GuardEvent {verdict: 'stop'}) "
         "MATCH (t)-[:DIAGNOSED_AS]->(d) RETURN g, d, t.status AS status, t.stopReason AS reason",
@@ -198,7 +198,7 @@ def test_a_worker_that_recovers_is_not_stopped(ended: Story, key: str) -> None:
 
 
 def test_a_batch_of_157_identical_calls_is_executed_once(ended: Story) -> None:
-    """Every call id is answered, one call runs (R1.1)."""
+    """Every call id is answered, one call runs."""
     assert statuses(ended, "floods") == ["ok", *["duplicate"] * 156, "ok"]
     linked = ended.ask(
         "MATCH (:Task {key: 'floods'})-[:HAS_ATTEMPT]->()-[:TOOK]->()-[:CALLED]->(c)-[:DUPLICATE_OF]->(first) "
@@ -208,7 +208,7 @@ def test_a_batch_of_157_identical_calls_is_executed_once(ended: Story) -> None:
 
 
 def test_a_used_up_budget_is_one_finishing_turn(ended: Story) -> None:
-    """After call N cached reads and reports get one refusal and then the stop, not forty more paid turns (R1.6)."""
+    """After call N cached reads and reports get one refusal and then the stop, not forty more paid turns."""
     for key in ("caches", "reports"):
         rows = ended.ask(
             "MATCH (:Task {key: $key})-[:HAS_ATTEMPT]->()-[:TOOK]->(t) WHERE t.toolsWithheld RETURN count(t) AS n",
@@ -218,13 +218,13 @@ def test_a_used_up_budget_is_one_finishing_turn(ended: Story) -> None:
 
 
 def test_with_5_calls_left_a_batch_of_20_executes_5(ended: Story) -> None:
-    """15 of 20 used: five run, fifteen are refused, and the finishing turn may finish (R1.5)."""
+    """15 of 20 used: five run, fifteen are refused, and the finishing turn may finish."""
     assert statuses(ended, "overdraws") == [*["ok"] * 20, *["refused"] * 15]
     assert attempt(ended, "overdraws")["toolCallCount"] == 20
 
 
 def test_a_write_out_of_scope_is_refused_for_a_tool_and_found_for_a_command(ended: Story) -> None:
-    """The file tool never writes; the command's write is a finding that rejects the attempt (R4.10)."""
+    """The file tool never writes; the command's write is a finding that rejects the attempt."""
     assert statuses(ended, "scope-tool")[0] == "refused"
     assert attempt(ended, "scope-shell")["status"] == "rejected"
     findings = ended.ask(
@@ -244,7 +244,7 @@ def test_giving_up_is_a_failure_with_the_workers_reason(ended: Story) -> None:
 
 
 def test_a_budget_request_is_decided_by_the_pm_once_and_at_most_by_half(ended: Story) -> None:
-    """500 calls asked and granted by the PM are 10 of 20; the second request is refused (R3.4)."""
+    """500 calls asked and granted by the PM are 10 of 20; the second request is refused."""
     rows = ended.ask(
         "MATCH (:Task {key: 'asks-budget'})-[:HAS_ATTEMPT]->()-[:REQUESTED]->(b) "
         "RETURN b.kind AS kind, b.granted AS granted, b.grantedCalls AS calls ORDER BY b.seq"
@@ -253,7 +253,7 @@ def test_a_budget_request_is_decided_by_the_pm_once_and_at_most_by_half(ended: S
 
 
 def test_the_pm_is_asked_about_a_request_once(ended: Story) -> None:
-    """A PM that answers with text has refused: a request is decided in one call (R3.4)."""
+    """A PM that answers with text has refused: a request is decided in one call."""
     rows = ended.ask(
         "MATCH (:Task {key: 'asks-in-vain'})-[:HAS_ATTEMPT]->(a)-[:REQUESTED]->(b) "
         "MATCH (r:PlanningRound)-[:TOOK]->(t) WHERE r.id STARTS WITH a.id + ':' "
@@ -263,12 +263,12 @@ def test_the_pm_is_asked_about_a_request_once(ended: Story) -> None:
 
 
 def test_every_recorded_attempt_replays_to_the_same_verdicts(ended: Story) -> None:
-    """The Panel rebuilt from the graph says what the live one said (guards.md, property 3; issue: Replay)."""
+    """The GuardSet rebuilt from the graph says what the live one said."""
     assert_replay_agrees(ended)
 
 
 def test_warnings_are_given_once(ended: Story) -> None:
-    """80 and 95 percent are each one warning, whatever the batches (R1.6)."""
+    """80 and 95 percent are each one warning, whatever the batches."""
     rows = ended.ask(
         "MATCH (:Task {key: 'echoes'})-[:HAS_ATTEMPT]->()-[:TRIGGERED]->(g {guard: 'budget', verdict: 'warn'}) "
         "RETURN g.observed AS n ORDER BY n"

@@ -48,7 +48,7 @@ def attempts(story: Story) -> list[tuple[int, str, str]]:
 
 @pytest.mark.parametrize("turn", [0, 1, 2, 3], ids=["first turn", "after a read", "after a write", "in the review"])
 def test_a_killed_run_resumes_where_it_was_without_refilling_its_budget(story: Story, model: Serve, turn: int) -> None:
-    """SIGKILL in turn N: the attempt is closed as interrupted, its successor goes on and does not count (X2, R4.18)."""
+    """SIGKILL in turn N: the attempt is closed as interrupted, its successor goes on and does not count."""
     steps = [READ, WRITE, finish()]
     replies = [slowly(reply) if at == turn else reply for at, reply in enumerate(steps)]
     qc = review()
@@ -74,7 +74,7 @@ def test_a_killed_run_resumes_where_it_was_without_refilling_its_budget(story: S
 
 
 def test_a_budget_is_not_refilled_by_a_kill(story: Story, model: Serve) -> None:
-    """Two calls before the kill leave one of three for the successor: call four is never executed (R1.5, R3.4)."""
+    """Two calls before the kill leave one of three for the successor: call four is never executed."""
     reads = [call("list_files", path="."), READ, slowly(call("search", pattern="add"), 3000)]
     more = [call("read_file", path="test_calc.py"), call("search", pattern="unittest"), finish()]
     served = model(script(worker("subtract", *reads, attempt=1), worker("subtract", *more, attempt=2), review()))

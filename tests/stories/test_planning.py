@@ -54,7 +54,7 @@ SPLIT = plan_with(
 
 def test_refused_tasks_go_back_to_the_pm_who_splits_them(story: Story, model: Serve) -> None:
     """The first round's defects reach the second, whose plan is stored, written out, and can be looked at with its
-    rounds (R3.6, R3.7)."""
+    rounds."""
     served = model(
         script(
             planner(call("submit_plan", **SPLIT), contains="Manual test with Postman"),

@@ -39,7 +39,7 @@ def test_a_process_goes_on_when_another_one_is_interrupted(story: Story, model: 
 
 def test_a_branch_that_cannot_follow_halts_and_is_delivered_later(story: Story, model: Serve) -> None:
     """The user has the run's branch checked out: the accepted work stays accepted, the message says the way out, and
-    the next execute delivers (decision 6)."""
+    the next execute delivers."""
     model(
         script(
             worker("one", call("write_file", path="one.txt", file_text="1"), finish()),
@@ -110,7 +110,7 @@ def test_the_runs_bound_in_a_review_costs_the_task_nothing(story: Story, model: 
 
 
 def test_a_pm_that_cannot_be_asked_refuses(story: Story, model: Serve) -> None:
-    """Models for worker and verifier alone: a request for scope is refused, and the attempt goes on (R3.4)."""
+    """Models for worker and verifier alone: a request for scope is refused, and the attempt goes on."""
     served = model(
         script(
             worker("subtract", call("request_scope", paths=["docs/**"], justification="please"), WRITE, finish()),
@@ -129,7 +129,7 @@ def test_a_pm_that_cannot_be_asked_refuses(story: Story, model: Serve) -> None:
 
 def test_a_kill_between_merge_and_conclusion_accepts_once(story: Story, model: Serve) -> None:
     """SIGKILL while the full verification runs over the merge: its commit is nobody's; the successor only passes the
-    gates again, and the branch has one commit (X2)."""
+    gates again, and the branch has one commit."""
     served = model(script(worker("subtract", WRITE, finish(), attempt=1), review()))
     story.plan(plan_of(task("subtract")) + "full_verification: ['test -e .git && sleep 4']\n")
     process = story.start("execute")
@@ -147,7 +147,7 @@ def test_a_kill_between_merge_and_conclusion_accepts_once(story: Story, model: S
 
 def test_a_kill_between_conclusion_and_delivery_is_delivered_by_the_next(story: Story, model: Serve) -> None:
     """SIGKILL while the delivery waits for its lock: the graph is ahead, and the next execute makes the branch follow
-    without asking any model (decision 6)."""
+    without asking any model."""
     served = model(script(worker("subtract", WRITE, finish()), review()))
     story.plan(plan_of(task("subtract"), verification="sleep 2"))
     home = story.repository / ".git" / "orchestrate"

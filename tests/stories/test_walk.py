@@ -60,7 +60,7 @@ def test_a_plan_is_executed_reviewed_and_delivered_as_a_branch(story: Story, mod
 
 
 def test_a_rejected_attempts_findings_are_in_the_next_assignment(story: Story, model: Serve) -> None:
-    """What failed, what is to be fixed and the evidence reach the next attempt's worker (R3.2)."""
+    """What failed, what is to be fixed and the evidence reach the next attempt's worker."""
     served = model(
         script(
             worker("subtract", WRONG, finish(), attempt=1),
@@ -80,7 +80,7 @@ def test_a_rejected_attempts_findings_are_in_the_next_assignment(story: Story, m
 
 
 def test_a_pass_without_evidence_is_asked_for_again_and_then_fails(story: Story, model: Serve) -> None:
-    """QC that passes a criterion for no reason given is asked once more; its finding stands (R2.9)."""
+    """QC that passes a criterion for no reason given is asked once more; its finding stands."""
     unproven = {"group": "functionality", "text": "5 - 3 is 2", "passed": True, "evidence": ""}
     model(script(worker("subtract", WRITE, finish()), review(criteria=[unproven])))
     story.plan(plan_of(task("subtract", more="    max_attempts: 1\n    acceptance_criteria: ['5 - 3 is 2']\n")))
@@ -94,7 +94,7 @@ def test_a_pass_without_evidence_is_asked_for_again_and_then_fails(story: Story,
 
 
 def test_a_task_that_ran_out_tells_every_attempt_and_promises_no_further_one(story: Story, model: Serve) -> None:
-    """The diagnosis holds the last attempt too and says what to do with the task, as show does (R2.12, X6)."""
+    """The diagnosis holds the last attempt too and says what to do with the task, as show does."""
     model(script(worker("subtract", WRONG, finish()), review()))
     story.plan(plan_of(task("subtract", more="    max_attempts: 2\n")))
 
@@ -114,7 +114,7 @@ def test_a_task_that_ran_out_tells_every_attempt_and_promises_no_further_one(sto
 
 
 def test_what_git_ignores_makes_no_check_pass(story: Story, model: Serve) -> None:
-    """Checks see a fresh checkout of the snapshot, so a file that is not delivered cannot help them (R2.9)."""
+    """Checks see a fresh checkout of the snapshot, so a file that is not delivered cannot help them."""
     (story.repository / ".gitignore").write_text("*.local\n")
     git(story.repository, "add", "-A")
     git(story.repository, "commit", "-qm", "Ignore local files")
@@ -133,7 +133,7 @@ def test_what_git_ignores_makes_no_check_pass(story: Story, model: Serve) -> Non
 
 
 def test_work_outside_the_allowed_paths_is_refused_and_shell_writes_are_found(story: Story, model: Serve) -> None:
-    """A file tool may not write elsewhere, and what a command writes elsewhere rejects the attempt (R4.10)."""
+    """A file tool may not write elsewhere, and what a command writes elsewhere rejects the attempt."""
     model(
         script(
             worker("subtract", call("write_file", path="sub/setup.cfg", file_text="x"), WRITE,
@@ -185,7 +185,7 @@ class Subtract(unittest.TestCase):
 
 
 def test_a_new_run_tells_a_task_why_a_bound_stopped_it(story: Story, model: Serve) -> None:
-    """After a stop by a bound, a second execute tells the worker why; its stage is 2, the Decision's too (R3.12)."""
+    """After a stop by a bound, a second execute tells the worker why; its stage is 2, the Decision's too."""
     spiral = worker("subtract", call("read_file", path="calc.py"), attempt=1)
     served = model(script(spiral, worker("subtract", WRITE, finish(), attempt=2), review()))
     story.environ["ORCHESTRATE_RUN_STOPS"] = "1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agents.chat.scripted import serve
+from agents.scripted.server import serve
 from tests.stories.replays import assert_replay_agrees
 from tests.stories.scripts import call, finish, plan_of, review, script, task, worker
 from tests.stories.story import CALC, TEST_CALC, Story, make_repository
@@ -14,7 +14,7 @@ LONG = {f"d/f{n}.txt": "".join(f"line {n} {m} lorem ipsum dolor {n * m}\n" for m
 
 def test_a_worker_that_reads_much_at_once_goes_on_while_compaction_makes_room(tmp_path: Path) -> None:
     """Nine replies of two long files each in a window for 14,000 tokens: every compaction makes room again, so none
-    counts against the attempt; the graph tells what each gained, and a replay agrees (guards.md, window)."""
+    counts against the attempt; the graph tells what each gained, and a replay agrees."""
     reads = [call("read_file", path=path)["call"] for path in LONG]
     replies = [{"calls": reads[n : n + 2]} for n in range(0, len(reads), 2)]
     done = call("write_file", path="two.txt", file_text="x\n")

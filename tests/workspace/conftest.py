@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.settings import SandboxSettings, Settings
-from orchestrator.workspace.sandbox import probe
+from orchestrator.config.settings import SandboxSettings, Settings
+from orchestrator.workspace.sandbox import probe_sandbox
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
 from orchestrator.workspace.worktree import Worktree
 from tests.workspace.repositories import discovered, git, make_repository
@@ -53,7 +53,7 @@ def workspace(workspaces: ShadowWorkspaces) -> Iterator[Worktree]:
 @pytest.fixture(params=["bubblewrap", "landlock"])
 def confined(request: pytest.FixtureRequest, repository: Path) -> Iterator[Worktree]:
     """A worktree whose commands run in each sandbox that this machine has."""
-    tried = probe(request.param)
+    tried = probe_sandbox(request.param)
     if not tried.works:
         pytest.skip(f"NOT TESTED HERE: {tried.reason}")
     found = discovered(repository)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.errors import WorkspaceError
-from orchestrator.workspace import trees
+from orchestrator.workspace import diff
 from orchestrator.workspace.git import Git
 from orchestrator.workspace.worktree import Worktree
 from tests.workspace.repositories import commit, git
@@ -36,5 +36,5 @@ def test_callers_variables_and_aliases_are_not_followed(repository: Path, tmp_pa
     asked = Git(git_dir=repository / ".git", work_tree=repository, environ=environ)
     new = commit(repository, {"README.md": "changed\n"})
     assert asked("status", "--porcelain").text == ""
-    assert "+changed" in trees.diff(asked, f"{new}~1", new)
+    assert "+changed" in diff.diff(asked, f"{new}~1", new)
     assert not marker.exists()

@@ -20,7 +20,7 @@ DEEP = "python3 -c \"import os\nfor _ in range(2500): os.mkdir('deep'); os.chdir
 )
 def test_what_cannot_be_kept_is_told_to_the_worker(workspace: Worktree, command: str, named: str, mended: str) -> None:
     """It is a tool error that names the path, neither a defect of ours nor the end of the attempt; removed, all is well
-    again (R1.11)."""
+    again."""
     before = workspace.snapshot()
     workspace.run(command)
     with pytest.raises(ToolError, match=named):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import UserError
-from orchestrator.settings import Settings
 from orchestrator.workspace.repository import discover, without_credentials
 from orchestrator.workspace.workspaces import open_workspaces
 from tests.workspace.repositories import commit, discovered, environment, fingerprint, git, make_repository
@@ -44,7 +44,7 @@ def test_linked_worktree_shares_the_home(repository: Path, tmp_path: Path) -> No
 
 
 def test_dirty_and_detached_checkouts_are_warned_about(repository: Path) -> None:
-    """A dirty or detached checkout is usable, each named in a warning (cli.md)."""
+    """A dirty or detached checkout is usable, each named in a warning."""
     git(repository, "checkout", "-q", "--detach")
     (repository / "README.md").write_text("changed")
     (repository / "é new.txt").write_text("new")

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from orchestrator.config.settings import SandboxSettings, Settings, WorkspaceSettings
 from orchestrator.domain.errors import SandboxError
-from orchestrator.domain.ports import CommandResult
-from orchestrator.settings import SandboxSettings, Settings, WorkspaceSettings
+from orchestrator.domain.workspace import CommandResult
 from orchestrator.workspace import sandbox
-from orchestrator.workspace.sandbox import census
-from orchestrator.workspace.sandbox.box import Bounds
+from orchestrator.workspace.sandbox import process_tree
+from orchestrator.workspace.sandbox.spec import CommandLimits
 from orchestrator.workspace.workspaces import open_workspaces
 from orchestrator.workspace.worktree import Worktree
 from tests.workspace.repositories import discovered, environment
@@ -27,7 +27,7 @@ PYTHON = sys.executable
 
 def limited(workspace: Worktree, command: str, **bounds: Any) -> CommandResult:
     """Run a command with some bounds changed."""
-    usual = Bounds.of(workspace.settings)
+    usual = CommandLimits.of(workspace.settings)
     return workspace.sandbox.run(workspace.box, command, replace(usual, **bounds))
 
 
@@ -59,13 +59,13 @@ def test_command_sees_and_changes_the_workspace(confined: Worktree, repository: 
 
 
 def test_workspace_stands_at_the_repositorys_own_path(confined: Worktree, repository: Path) -> None:
-    """Absolute paths are the ones that the user knows (decision 9); Landlock alone cannot mount."""
+    """Absolute paths are the ones that the user knows; Landlock alone cannot mount."""
     expected = repository if is_bubblewrap(confined) else confined.place.tree
     assert confined.run("pwd").output.strip() == str(expected)
 
 
 def test_exit_codes_and_signals_are_told_apart(confined: Worktree) -> None:
-    """A command's own exit code comes back; a death by signal has none (R4.16)."""
+    """A command's own exit code comes back; a death by signal has none."""
     assert confined.run("exit 7").exit_code == 7
     killed = confined.run("kill -SEGV $$")
     assert (killed.ended, killed.exit_code, killed.detail) == ("signal", None, "ended by SIGSEGV")
@@ -103,7 +103,7 @@ def test_checkout_and_real_home_cannot_be_read(confined: Worktree, repository: P
     said = confined.sandbox.run(
         box,
         f"cat {repository}/uncommitted-secret {tmp_path}/.netrc; ls -A $HOME; echo x > $HOME/x",
-        Bounds.of(confined.settings),
+        CommandLimits.of(confined.settings),
     )
     assert "hunter2" not in said.output
     assert confined.run("ls -A $HOME $TMPDIR").output.count("x\n") == 0
@@ -132,7 +132,7 @@ def test_git_works_inside_and_commit_is_refused(confined: Worktree) -> None:
 
 
 def test_recreated_git_folder_runs_nothing_outside(confined: Worktree, tmp_path: Path) -> None:
-    """A command that re-creates .git with core.fsmonitor set gets no program executed by the engine (decision 6)."""
+    """A command that re-creates .git with core.fsmonitor set gets no program executed by the engine."""
     marker = tmp_path / "pwned"
     confined.run(
         "rm -rf .git; git init -q . ; mv .git old 2>/dev/null; git init -q .;"
@@ -296,7 +296,7 @@ def test_interrupt_leaves_nothing_behind(confined: Worktree, monkeypatch: pytest
     def interrupt(root: int, enough: int) -> tuple[int, int]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(census, "measure", interrupt)
+    monkeypatch.setattr(process_tree, "measure", interrupt)
     with pytest.raises(KeyboardInterrupt):
         confined.run(f"setsid sleep {marker} & sleep {marker}")
     assert alive(marker) == []
@@ -356,6 +356,6 @@ def test_refused_commands_say_why(workspace: Worktree) -> None:
 
 def test_time_asked_for_is_capped(workspace: Worktree) -> None:
     """A worker cannot ask for more time than the settings allow."""
-    assert Bounds.of(workspace.settings, 10**9).timeout_s == 600.0
-    assert Bounds.of(workspace.settings, 5).timeout_s == 5
-    assert Bounds.of(workspace.settings).timeout_s == 600.0
+    assert CommandLimits.of(workspace.settings, 10**9).timeout_s == 600.0
+    assert CommandLimits.of(workspace.settings, 5).timeout_s == 5
+    assert CommandLimits.of(workspace.settings).timeout_s == 600.0

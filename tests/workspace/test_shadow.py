@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import UserError, WorkspaceError
-from orchestrator.settings import Settings
-from orchestrator.workspace.place import safe_name
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
+from orchestrator.workspace.worktree_dir import safe_name
 from tests.workspace.repositories import commit, discovered, fingerprint, git, make_repository
 
 TRAILERS = {"Orchestrate-Run": "r1", "Orchestrate-Task": "t1", "Orchestrate-Attempt": "a1"}
@@ -55,7 +55,7 @@ def test_unknown_revision_is_the_users_to_mend(workspaces: ShadowWorkspaces, rev
 
 
 def test_shadow_shares_objects_by_hard_links(workspaces: ShadowWorkspaces, repository: Path) -> None:
-    """The clone costs no second copy (decision 5)."""
+    """The clone costs no second copy."""
     git(repository, "gc", "-q")
     found = discovered(repository)
     again = open_workspaces(found, repository.parent / "home2", Settings())
@@ -276,7 +276,7 @@ def test_processes_that_start_at_once_make_one_shadow(repository: Path) -> None:
         "import os, sys; from pathlib import Path\n"
         "from orchestrator.workspace.repository import discover\n"
         "from orchestrator.workspace.workspaces import open_workspaces\n"
-        "from orchestrator.settings import Settings\n"
+        "from orchestrator.config.settings import Settings\n"
         "found = discover(Path(sys.argv[1]), os.environ)\n"
         "print(open_workspaces(found, found.home, Settings()).resolve('HEAD'))\n"
     )
@@ -290,7 +290,7 @@ def test_processes_that_start_at_once_make_one_shadow(repository: Path) -> None:
 
 def test_hostile_dotgit_in_a_worktree_is_never_consulted(workspaces: ShadowWorkspaces, tmp_path: Path) -> None:
     """A re-created .git with core.fsmonitor, hooks and core.worktree set runs nothing through our own git
-    (decision 6), and the snapshot is still the worktree's."""
+    , and the snapshot is still the worktree's."""
     head = workspaces.resolve("HEAD")
     workspace = workspaces.open("hostile", head, head=head)
     evil, marker = workspace.place.tree / ".git", tmp_path / "pwned"
@@ -318,7 +318,7 @@ def test_umask_and_owner_keep_the_home_private(workspaces: ShadowWorkspaces) -> 
 
 
 def test_an_older_delivery_that_comes_late_moves_nothing_back(workspaces: ShadowWorkspaces, repository: Path) -> None:
-    """Two tasks accepted at once deliver in any order: the branch stands at the newer commit (decision 6)."""
+    """Two tasks accepted at once deliver in any order: the branch stands at the newer commit."""
     head = workspaces.resolve("HEAD")
     older = merged(workspaces, head, {"one.txt": b"1"})
     newer = merged(workspaces, older, {"two.txt": b"2"})

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import UserError, WorkspaceError
-from orchestrator.settings import Settings
 from orchestrator.workspace.repository import discover
-from orchestrator.workspace.sandbox import probe
+from orchestrator.workspace.sandbox import probe_sandbox
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
 from orchestrator.workspace.worktree import Worktree
 from tests.workspace.repositories import commit, discovered, environment, fingerprint, git
 
 needs_bubblewrap = pytest.mark.skipif(
-    not probe("bubblewrap").works, reason=f"NOT TESTED HERE: {probe('bubblewrap').reason}"
+    not probe_sandbox("bubblewrap").works, reason=f"NOT TESTED HERE: {probe_sandbox('bubblewrap').reason}"
 )
 PACKAGE = {
     "pyproject.toml": "[project]\nname = 'tiny'\nversion = '1'\n"
@@ -113,7 +113,7 @@ def test_share_cannot_lead_out(repository: Path, share: str) -> None:
 def test_prepare_runs_once_per_hash_of_manifests(repository: Path, level: str) -> None:
     """workspace.prepare runs once while manifests stay the same, again after one changed; every workspace has its
     result, whether mounted or copied."""
-    if not probe(level).works:  # type: ignore[arg-type]  # a parametrized Literal
+    if not probe_sandbox(level).works:  # type: ignore[arg-type]  # a parametrized Literal
         pytest.skip(f"NOT TESTED HERE: {level}")
     commit(repository, PACKAGE | {"app/package.json": "{}"})
     command = "mkdir -p prepared && date +%s%N > prepared/stamp && echo file > app/made.egg-info"
@@ -154,7 +154,7 @@ def test_failed_prepare_shows_its_output(repository: Path) -> None:
 
 def test_prepare_makes_a_virtual_environment(repository: Path) -> None:
     """A virtual environment made by prepare is first on PATH."""
-    if not probe("bubblewrap").works:
+    if not probe_sandbox("bubblewrap").works:
         pytest.skip("NOT TESTED HERE: needs bubblewrap")
     commit(repository, PACKAGE)
     command = f"{os.path.realpath(sys.executable)} -m venv --without-pip .venv"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import ToolError, WorkspaceError
-from orchestrator.settings import Settings
 from orchestrator.workspace import snapshots
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
 from orchestrator.workspace.worktree import Worktree
@@ -77,7 +77,7 @@ def test_content_is_kept_byte_for_byte(workspace: Worktree) -> None:
 
 
 def test_ignored_files_stay_out_unless_a_tool_wrote_them(workspace: Worktree) -> None:
-    """R4.10: what commands leave in ignored places is not in the snapshot, what a file tool wrote there is."""
+    """What commands leave in ignored places is not in the snapshot, what a file tool wrote there is."""
     start = workspace.snapshot()
     (workspace.place.tree / "cache").mkdir()
     (workspace.place.tree / "cache" / "left").write_text("by a command")
@@ -170,7 +170,7 @@ def test_reopened_attempt_keeps_its_earlier_snapshots(workspaces: ShadowWorkspac
 
 
 def test_users_dirty_files_are_not_the_workers(workspaces: ShadowWorkspaces, repository: Path) -> None:
-    """R4.13: what is uncommitted in the checkout is neither in a worktree nor in its changes."""
+    """What is uncommitted in the checkout is neither in a worktree nor in its changes."""
     (repository / "README.md").write_text("dirty")
     (repository / "untracked").write_text("dirty")
     head = workspaces.resolve("HEAD")

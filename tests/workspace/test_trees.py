@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.domain.errors import WorkspaceError
-from orchestrator.domain.ports import FileChange
+from orchestrator.domain.workspace import FileChange
 from orchestrator.workspace.worktree import Worktree
 
 
@@ -20,7 +20,7 @@ def after(workspace: Worktree, **files: bytes) -> FileChange:
 
 @pytest.mark.parametrize("name", ["é file", "new\nline", 'quo"te', "tab\there", "-dash", ":(top)x"])
 def test_odd_names_are_exact(workspace: Worktree, name: str) -> None:
-    """R4.10: accents, spaces, newlines and what git would read as an option or pathspec."""
+    """Accents, spaces, newlines and what git would read as an option or pathspec."""
     before = workspace.snapshot()
     workspace.write(name, b"1\n2\n")
     tree = workspace.snapshot()
@@ -44,7 +44,7 @@ def test_modified_and_deleted_files_are_counted(workspace: Worktree) -> None:
 
 
 def test_rename_is_a_deletion_and_an_addition(workspace: Worktree) -> None:
-    """R4.10: of a rename both paths are seen."""
+    """Of a rename both paths are seen."""
     before = workspace.snapshot()
     workspace.write("moved.md", workspace.read("README.md"))
     workspace.delete("README.md")
@@ -53,7 +53,7 @@ def test_rename_is_a_deletion_and_an_addition(workspace: Worktree) -> None:
 
 
 def test_whitespace_alone_is_not_substantive(workspace: Worktree) -> None:
-    """guards.md, thrash: re-indenting does not count, a new word does."""
+    """re-indenting does not count, a new word does."""
     assert not after(workspace, **{"app/main.py": b"\n  print( 'hello' )\n\n"}).substantive
     assert after(workspace, **{"app/main.py": b"print('hullo')\n"}).substantive
 
@@ -68,7 +68,7 @@ def test_binary_and_mode_changes_are_told(workspace: Worktree) -> None:
 
 
 def test_symlink_tells_its_target(workspace: Worktree) -> None:
-    """R4.10: a symlink that points outside can be seen by its target."""
+    """A symlink that points outside can be seen by its target."""
     before = workspace.snapshot()
     (workspace.place.tree / "README.md").unlink()
     (workspace.place.tree / "README.md").symlink_to("/etc/passwd")

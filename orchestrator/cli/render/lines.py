@@ -7,7 +7,7 @@ from typing import Any
 
 from orchestrator.cli.render.text import clean, duration, money, one_line, tokens
 from orchestrator.domain import progress as p
-from orchestrator.domain.spelling import counted
+from orchestrator.domain.text import counted
 
 
 def _run_started(e: p.RunStarted) -> str:

@@ -1,4 +1,4 @@
-"""Machine output: exactly one JSON document, or CSV, on stdout (cli.md).
+"""Machine output: exactly one JSON document, or CSV, on stdout.
 
 Piped it is exact. A terminal would obey control characters, so there JSON has them as escapes, and CSV without them.
 """
@@ -15,39 +15,39 @@ from datetime import UTC, datetime
 from typing import Any
 
 from orchestrator.cli.render.text import clean, escaped
-from orchestrator.domain.records import Table
+from orchestrator.domain.query import QueryResult
 
 
 def print_json(document: Any) -> None:
     """Print one JSON document and a newline."""
-    text = json.dumps(plain(document), ensure_ascii=False, indent=2)
+    text = json.dumps(json_ready(document), ensure_ascii=False, indent=2)
     sys.stdout.write((escaped(text) if sys.stdout.isatty() else text) + "\n")
 
 
-def print_csv(table: Table) -> None:
+def print_csv(table: QueryResult) -> None:
     """Print a header and the rows; structured values are JSON in their cell."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     shown = clean if sys.stdout.isatty() else str
     for row in (table.columns, *table.rows):
-        cells = [_field(plain(value)) for value in row]
+        cells = [_field(json_ready(value)) for value in row]
         writer.writerow([shown(value) if isinstance(value, str) else value for value in cells])
 
 
-def table_objects(table: Table) -> list[dict[str, Any]]:
+def table_objects(table: QueryResult) -> list[dict[str, Any]]:
     """A table as an array of objects by column."""
     return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
 
 
-def plain(value: Any) -> Any:
+def json_ready(value: Any) -> Any:
     """The value as JSON has it: our dataclasses as objects with camelCase names, instants ISO 8601 with Z."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if is_dataclass(value) and not isinstance(value, type):
-        return {camel(f.name): plain(getattr(value, f.name)) for f in fields(value)}
+        return {camel(f.name): json_ready(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): json_ready(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [plain(item) for item in value]
+        return [json_ready(item) for item in value]
     return value
 
 

@@ -11,10 +11,10 @@ from rich.text import Text
 from orchestrator.cli.render.screen import status_text
 from orchestrator.cli.render.tables import states_table
 from orchestrator.cli.render.text import clean, count, money, one_line, tokens
-from orchestrator.insight.status import Activity, PlanStatus
+from orchestrator.reports.status import Activity, PlanOverview
 
 
-def status_view(found: PlanStatus, log: Path) -> RenderableType:
+def status_view(found: PlanOverview, log: Path) -> RenderableType:
     """Goal, run, tasks, what is going on now, cost, and where the log is."""
     parts: list[RenderableType] = [_facts(found), states_table(found.tasks)]
     if found.activity:
@@ -24,7 +24,7 @@ def status_view(found: PlanStatus, log: Path) -> RenderableType:
     return Group(*parts)
 
 
-def _facts(found: PlanStatus) -> Text:
+def _facts(found: PlanOverview) -> Text:
     plan, run = found.plan, found.run
     text = Text.assemble(("plan ", "dim"), plan.id, "  ", status_text(plan.status), "  ", one_line(plan.goal, 90), "\n")
     if run is None:
@@ -44,14 +44,14 @@ def _doing(activity: Activity) -> Text:
     return Text.assemble(("now  ", "dim"), clean(activity.task), "  ", used, last)
 
 
-def _cost(found: PlanStatus) -> str:
+def _cost(found: PlanOverview) -> str:
     spend = found.spend
     done = sum(1 for state in found.tasks if state.status == "completed")
     used = tokens(spend.prompt_tokens + spend.completion_tokens)
     return f"{done} of {count(len(found.tasks))} tasks completed, {used} tokens, {money(spend.usd)}"
 
 
-def status_document(found: PlanStatus) -> dict[str, Any]:
+def status_document(found: PlanOverview) -> dict[str, Any]:
     """The same as JSON."""
     run = found.run
     return {

@@ -12,8 +12,8 @@ from rich.tree import Tree
 from orchestrator.cli.render.screen import grid, status_text
 from orchestrator.cli.render.text import clean, one_line
 from orchestrator.domain.errors import PlanError
-from orchestrator.domain.plan_defects import PlanFileError
-from orchestrator.domain.records import Plan, PlannedTask
+from orchestrator.domain.plan import Plan, PlannedTask
+from orchestrator.planning.validate import PlanFileError
 
 
 def plan_view(plan: Plan) -> RenderableType:
@@ -69,7 +69,7 @@ def unread_document(error: PlanError) -> dict[str, Any]:
 
 
 def plan_document(plan: Plan, defects: Sequence[str] = ()) -> dict[str, Any]:
-    """`plan --json` (cli.md, Machine output); of a refused plan with everything that it is refused for."""
+    """`plan --json`; of a refused plan with everything that it is refused for."""
     refused = {"defects": list(defects)} if defects else {}
     return {
         "planId": plan.id,

@@ -11,11 +11,11 @@ from rich.text import Text
 from orchestrator.cli.render.screen import grid, status_text
 from orchestrator.cli.render.tables import states_table
 from orchestrator.cli.render.text import clean, money, one_line, tokens
-from orchestrator.domain.records import Plan
-from orchestrator.insight.status import PlanStatus
+from orchestrator.domain.plan import Plan
+from orchestrator.reports.status import PlanOverview
 
 
-def run_view(found: PlanStatus) -> RenderableType:
+def run_view(found: PlanOverview) -> RenderableType:
     """The tasks, what they cost, and where the work is."""
     parts: list[RenderableType] = [states_table(found.tasks)]
     run, spend = found.run, found.spend
@@ -29,8 +29,8 @@ def run_view(found: PlanStatus) -> RenderableType:
     return Group(*parts)
 
 
-def run_document(found: PlanStatus) -> dict[str, Any]:
-    """`execute --json` (cli.md, Machine output)."""
+def run_document(found: PlanOverview) -> dict[str, Any]:
+    """`execute --json`."""
     run = found.run
     return {
         "runId": run.id if run else None,

@@ -10,17 +10,18 @@ from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from orchestrator.cli.render.machine import plain
+from orchestrator.cli.render.machine import json_ready
 from orchestrator.cli.render.screen import PIPE_WIDTH, console, grid, status_text
 from orchestrator.cli.render.text import cell, count, duration, money, one_line, tokens
-from orchestrator.domain.records import Table, TaskState
+from orchestrator.domain.query import QueryResult
+from orchestrator.domain.task import TaskState
 
 WIDEST = 160  # characters of a table where there is no terminal to measure
 
 
-def print_table(table: Table) -> None:
+def print_table(table: QueryResult) -> None:
     """A query's answer, numbers to the right; row by row where it is too wide; says so when there are no rows."""
-    rows = [[plain(value) for value in row] for row in table.rows]
+    rows = [[json_ready(value) for value in row] for row in table.rows]
     if not rows:
         return console().print("No rows.")
     shown = _grid(table.columns, rows)

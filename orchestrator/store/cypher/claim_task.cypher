@@ -1,4 +1,4 @@
-// Purpose: compare-and-set a task from ready to running: the lock is written first, then looked (decision 1).
+// Purpose: compare-and-set a task from ready to running: the lock is written first, then looked.
 // Parameters: $taskId, $owner, $token, $until (ISO). Columns: task (properties; no row: somebody else has it).
 MATCH (t:Task {id: $taskId})
 SET t.lock = $token

@@ -1,4 +1,4 @@
-"""The sandbox that commands run in: bubblewrap, else Landlock, else none if that was asked for (decision 9)."""
+"""The sandbox that commands run in: bubblewrap, else Landlock, else none if that was asked for."""
 
 from __future__ import annotations
 
@@ -12,33 +12,35 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import SandboxError
-from orchestrator.domain.ports import CommandResult
-from orchestrator.settings import Settings
+from orchestrator.domain.workspace import CommandResult
 from orchestrator.workspace.disk import disk
 from orchestrator.workspace.folders import remove_folder
 from orchestrator.workspace.sandbox import bubblewrap, landlock
-from orchestrator.workspace.sandbox.box import Bounds, Box, Launch, Private
-from orchestrator.workspace.sandbox.supervise import Ending, supervise
+from orchestrator.workspace.sandbox.runner import CommandEnd, run_supervised
+from orchestrator.workspace.sandbox.spec import CommandLimits, Launch, Private, SandboxSpec
 
-Level = Literal["bubblewrap", "landlock", "none"]
+SandboxLevel = Literal["bubblewrap", "landlock", "none"]
 
 _WAY_OUT = (
     "Install bubblewrap and allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, or "
     "kernel.apparmor_restrict_unprivileged_userns=0), or pass --sandbox none to run commands with your own rights."
 )
-_LAUNCHES: dict[Level, Callable[[Box, str, Private, int], Launch]] = {
-    "bubblewrap": bubblewrap.launch,
-    "landlock": landlock.launch,
-    "none": lambda box, command, private, marker: landlock.launch(box, command, private, marker, confined=False),
+_LAUNCHES: dict[SandboxLevel, Callable[[SandboxSpec, str, Private, int], Launch]] = {
+    "bubblewrap": bubblewrap.bubblewrap_launch,
+    "landlock": landlock.landlock_launch,
+    "none": lambda box, command, private, marker: landlock.landlock_launch(
+        box, command, private, marker, confined=False
+    ),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class SandboxProbe:
     """Whether a level works here, and why not."""
 
-    level: Level
+    level: SandboxLevel
     works: bool
     reason: str = ""
 
@@ -47,20 +49,20 @@ class Probe:
 class Sandbox:
     """How commands are confined. `refusal` is set when nothing works and `none` was not asked for."""
 
-    level: Level
+    level: SandboxLevel
     refusal: str = ""
 
-    def run(self, box: Box, command: str, bounds: Bounds) -> CommandResult:
+    def run(self, box: SandboxSpec, command: str, bounds: CommandLimits) -> CommandResult:
         """Run a shell command. Raises SandboxError when commands are refused here."""
         if self.refusal:
             raise SandboxError(self.refusal, next_step=_WAY_OUT)
         started_at = datetime.now(UTC)
         with _private(box.scratch) as private:
-            ending = supervise(lambda marker: _LAUNCHES[self.level](box, command, private, marker), bounds)
+            ending = run_supervised(lambda marker: _LAUNCHES[self.level](box, command, private, marker), bounds)
         return _result(command, ending, started_at)
 
 
-def _result(command: str, ending: Ending, started_at: datetime) -> CommandResult:
+def _result(command: str, ending: CommandEnd, started_at: datetime) -> CommandResult:
     return CommandResult(
         command=command,
         ended=ending.ended,
@@ -90,8 +92,8 @@ def detect(settings: Settings) -> Sandbox:
     asked = settings.sandbox.level
     if asked == "none":
         return Sandbox("none")
-    wanted: tuple[Level, ...] = ("bubblewrap", "landlock") if asked == "auto" else (asked,)
-    found = [probe(level) for level in wanted]
+    wanted: tuple[SandboxLevel, ...] = ("bubblewrap", "landlock") if asked == "auto" else (asked,)
+    found = [probe_sandbox(level) for level in wanted]
     for tried in found:
         if tried.works:
             return Sandbox(tried.level)
@@ -101,12 +103,12 @@ def detect(settings: Settings) -> Sandbox:
     return Sandbox("none", f"No sandbox can be had here, so commands are refused: {reasons}.")
 
 
-def probe(level: Level) -> Probe:
+def probe_sandbox(level: SandboxLevel) -> SandboxProbe:
     """Try one level for real."""
     if level == "none":
-        return Probe("none", works=True)
+        return SandboxProbe("none", works=True)
     reason = _bubblewrap_reason() if level == "bubblewrap" else landlock.reason_against()
-    return Probe(level, not reason, reason)
+    return SandboxProbe(level, not reason, reason)
 
 
 def _bubblewrap_reason() -> str:

@@ -1,4 +1,4 @@
-"""The strongest sandbox: bubblewrap's namespaces. The worktree stands at the repository's own path (decision 9)."""
+"""The strongest sandbox: bubblewrap's namespaces. The worktree stands at the repository's own path."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from orchestrator.workspace.sandbox.box import MOST_TASKS, Box, Launch, Private
+from orchestrator.workspace.sandbox.spec import MOST_TASKS, Launch, Private, SandboxSpec
 
 INSIDE = Path("/run/orchestrate")
 """Where the sandbox shows what is ours: the Shadow and the private HOME."""
@@ -20,7 +20,7 @@ _STARTED = 'ulimit -u {tasks} 2>/dev/null || ulimit -p {tasks} 2>/dev/null; echo
 tells the supervisor, by a byte, that the sandbox stood before the command ran."""
 
 
-def launch(box: Box, command: str, private: Private, marker: int) -> Launch:
+def bubblewrap_launch(box: SandboxSpec, command: str, private: Private, marker: int) -> Launch:
     """bwrap's command line. Mounts are made from the top down, so that what is shown lies over what is masked."""
     mounts = _plan(box, private)
     argv = ["bwrap", *_namespaces(box), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
@@ -40,13 +40,13 @@ def shell(command: str) -> tuple[str, ...]:
     return (program, "-c", command)
 
 
-def _namespaces(box: Box) -> Iterator[str]:
+def _namespaces(box: SandboxSpec) -> Iterator[str]:
     yield from ("--unshare-all", "--unshare-user", "--die-with-parent", "--cap-drop", "ALL")
     if box.network:
         yield "--share-net"
 
 
-def _plan(box: Box, private: Private) -> dict[Path, list[str]]:
+def _plan(box: SandboxSpec, private: Private) -> dict[Path, list[str]]:
     """One mount for each path inside, the later rules over the earlier ones."""
     root = box.shown_root
     plan = {path: ["--tmpfs", str(path)] for path in (*_MASKED, box.real_home) if os.access(path, os.F_OK)}
@@ -75,7 +75,7 @@ def _writable(private: Private) -> Mapping[Path, Path]:
     }
 
 
-def _needs_mount(path: Path, box: Box, plan: Mapping[Path, list[str]]) -> bool:
+def _needs_mount(path: Path, box: SandboxSpec, plan: Mapping[Path, list[str]]) -> bool:
     """Only what lies under a mask has to be brought back; never what is ours, or where the workspace will stand."""
     if any(path.is_relative_to(ours) for ours in (box.shown_root, *box.masked)):
         return False

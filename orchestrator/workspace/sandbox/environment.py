@@ -1,4 +1,4 @@
-"""A command's environment and what it may read of the user's real home (decision 9).
+"""A command's environment and what it may read of the user's real home.
 
 Nothing is inherited that is not listed here, so no key, token or password reaches a command.
 """

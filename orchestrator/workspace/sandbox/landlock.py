@@ -1,5 +1,5 @@
 """Where no namespace can be had: Landlock confines files, a filter sockets, a small launcher ends the tree. Nothing is
-mounted, so the worktree stands at its own path and `workspace.share` does not apply (decision 9)."""
+mounted, so the worktree stands at its own path and `workspace.share` does not apply."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import os
 import sys
 
 from orchestrator.workspace.sandbox import launcher
-from orchestrator.workspace.sandbox.box import Box, Launch, Private
 from orchestrator.workspace.sandbox.bubblewrap import shell
+from orchestrator.workspace.sandbox.spec import Launch, Private, SandboxSpec
 
 OLDEST_ABI = 3
 """The first Landlock that guards truncation too (Linux 6.2)."""
@@ -21,7 +21,7 @@ _READABLE = (
 _WRITABLE = ("/dev/null", "/dev/full", "/dev/tty")
 
 
-def launch(box: Box, command: str, private: Private, marker: int, *, confined: bool = True) -> Launch:
+def landlock_launch(box: SandboxSpec, command: str, private: Private, marker: int, *, confined: bool = True) -> Launch:
     """The launcher's command line; `confined` False runs the command with the user's own rights."""
     task = {
         "argv": shell(command),
@@ -34,7 +34,7 @@ def launch(box: Box, command: str, private: Private, marker: int, *, confined: b
     return Launch(argv, box.tree, environment)
 
 
-def _rules(box: Box, private: Private) -> list[tuple[str, bool]]:
+def _rules(box: SandboxSpec, private: Private) -> list[tuple[str, bool]]:
     readable = [*_READABLE, *map(str, box.readable), str(box.shadow)]
     writable = [*_WRITABLE, str(private.folder)]
     (readable if box.read_only else writable).append(str(box.tree))

@@ -154,7 +154,7 @@ def end_all(child: int) -> None:
         sweep()
 
 
-def main() -> int:
+def launch_confined() -> int:
     """Run to the end; exits as a shell would: 128 + n for signal n."""
     task = json.loads(sys.argv[1])
     if sys.platform == "linux":
@@ -176,4 +176,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(launch_confined())

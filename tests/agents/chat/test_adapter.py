@@ -10,9 +10,9 @@ import pytest
 from agents.chat.limiter import RateLimits
 from agents.chat.openai_adapter import OpenAIChat
 from agents.chat.port import Chat, ChatRequest
-from agents.chat.scripted import serve
+from agents.scripted.server import serve
+from orchestrator.config.settings import ModelSettings, PriceSettings
 from orchestrator.domain.errors import ModelRefusedError
-from orchestrator.settings import ModelSettings, PriceSettings
 from tests.agents.chat.world import HELLO, FixedClock, refusal, tool, world
 
 OK = {"text": "Hi."}

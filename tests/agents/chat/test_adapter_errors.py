@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agents.chat.openai_adapter import OpenAIChat
+from orchestrator.config.settings import ModelSettings
 from orchestrator.domain.errors import (
     ContextLengthError,
     ModelError,
@@ -17,7 +18,6 @@ from orchestrator.domain.errors import (
     ModelUnavailableError,
     UserError,
 )
-from orchestrator.settings import ModelSettings
 from tests.agents.chat.world import HELLO, KEY, FixedClock, refusal, world
 
 OK = {"text": "Hi."}
@@ -25,7 +25,7 @@ OK = {"text": "Hi."}
 
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 405, 422])
 def test_a_refusal_is_never_tried_again(status: int) -> None:
-    """401, 402, 403, 404 and 400 end the request at once and say what to do (R1.13)."""
+    """401, 402, 403, 404 and 400 end the request at once and say what to do."""
     with world(refusal("No.", status), OK) as w, pytest.raises(ModelRefusedError) as caught:
         w.chat.complete(HELLO)
     assert len(w.model.requests) == 1
@@ -58,7 +58,7 @@ def test_an_exhausted_quota_is_a_refusal_although_it_comes_as_429() -> None:
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
 def test_what_may_pass_is_tried_again(status: int) -> None:
-    """429 and 5xx are tried again after a wait that is announced (R1.13)."""
+    """429 and 5xx are tried again after a wait that is announced."""
     with world({"fault": {"status": status}}, OK) as w:
         reply = w.chat.complete(HELLO)
     assert (reply.text, reply.retries, reply.wait_ms) == ("Hi.", 1, 2000.0)
@@ -68,7 +68,7 @@ def test_what_may_pass_is_tried_again(status: int) -> None:
 
 
 def test_backoff_doubles_from_two_seconds() -> None:
-    """The waits are 2, 4, 8 and 16 s (R1.13); then the endpoint counts as unavailable, exit code 4."""
+    """The waits are 2, 4, 8 and 16 s; then the endpoint counts as unavailable, exit code 4."""
     with world({"fault": {"status": 503}}, then="repeat") as w, pytest.raises(ModelUnavailableError) as caught:
         w.chat.complete(HELLO)
     assert w.clock.slept == [2.0, 4.0, 8.0, 16.0]
@@ -90,7 +90,7 @@ def test_jitter_adds_up_to_a_quarter() -> None:
     [(7, 7.0), ("0.5", 0.5), ("Thu, 01 Jan 2026 00:00:30 GMT", 30.0), ("soon", 2.0), ("0", 2.0), ("Thu, 99 Jan", 2.0)],
 )
 def test_retry_after_is_honoured(header: int | str, seconds: float) -> None:
-    """Seconds and HTTP dates are waited for as asked; nonsense falls back to backoff (R1.13)."""
+    """Seconds and HTTP dates are waited for as asked; nonsense falls back to backoff."""
     with world({"fault": {"status": 429, "retry_after": header}}, OK) as w:
         w.chat.complete(HELLO)
     assert w.clock.slept == [pytest.approx(seconds)]
@@ -207,7 +207,7 @@ CONTEXT_TEXTS = [
 
 @pytest.mark.parametrize("text", CONTEXT_TEXTS)
 def test_a_context_length_error_is_its_own_error_at_once(text: str) -> None:
-    """The texts of vLLM, llama.cpp, Ollama, Azure and others raise ContextLengthError without a retry (R1.13)."""
+    """The texts of vLLM, llama.cpp, Ollama, Azure and others raise ContextLengthError without a retry."""
     with world(refusal(text), OK) as w, pytest.raises(ContextLengthError):
         w.chat.complete(HELLO)
     assert len(w.model.requests) == 1
@@ -230,7 +230,7 @@ def test_context_length_is_known_by_code_and_whatever_the_status(reply: dict[str
 
 
 def test_numbers_in_a_text_are_no_status() -> None:
-    """A refusal that speaks of 8500 tokens and of 429 is still a refusal (R1.13, R4.20)."""
+    """A refusal that speaks of 8500 tokens and of 429 is still a refusal."""
     with world(refusal("max 8500 tokens; see error 429 and 500"), OK) as w, pytest.raises(ModelRefusedError):
         w.chat.complete(HELLO)
 
@@ -247,7 +247,7 @@ def test_an_error_with_status_200_is_judged_by_its_code() -> None:
 
 
 def test_the_key_is_nowhere(caplog: pytest.LogCaptureFixture) -> None:
-    """An endpoint that echoes the key gets it into no message, wait, traceback or log (graph-model.md, rule 6)."""
+    """An endpoint that echoes the key gets it into no message, wait, traceback or log."""
     caplog.set_level(logging.DEBUG)
     echo = f"Incorrect key {KEY} in Bearer {KEY}"
     with world({"fault": {"status": 500, "body": echo}}, refusal(echo, 401)) as w:

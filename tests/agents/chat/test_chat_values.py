@@ -14,8 +14,8 @@ from agents.chat.estimate import Estimator, text_tokens
 from agents.chat.json_tools import tool_calls_in_text
 from agents.chat.limiter import TokenBucket
 from agents.chat.prices import AS_OF, price_of
-from agents.chat.replies import MalformedReplyError, completion, decode
-from orchestrator.settings import PriceSettings
+from agents.chat.replies import MalformedReplyError, completion, decode_reply
+from orchestrator.config.settings import PriceSettings
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -149,7 +149,7 @@ FORMS = [
 
 @pytest.mark.parametrize("text", FORMS)
 def test_a_call_in_a_text_is_found_in_every_form(text: str) -> None:
-    """Bare, fenced, tagged, listed, in the API's form and after stray braces (R1.12)."""
+    """Bare, fenced, tagged, listed, in the API's form and after stray braces."""
     (call,) = tool_calls_in_text(text)
     assert (call.name, json.loads(call.arguments)) == ("read_file", {"path": "a"})
 
@@ -196,7 +196,7 @@ def test_any_json_is_a_completion_or_malformed(value: Any) -> None:
     for reply in (value, {"choices": value}, {"choices": [value]}, {"choices": [{"message": value}]}):
         for body in (reply, {"choices": [{"message": {"tool_calls": value, "content": value}}], "usage": value}):
             try:
-                completion(decode(json.dumps(body).encode()))
+                completion(decode_reply(json.dumps(body).encode()))
             except MalformedReplyError:
                 continue
 

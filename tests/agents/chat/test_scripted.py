@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from agents.chat.conversations import Conversations
 from agents.chat.openai_adapter import OpenAIChat
 from agents.chat.port import ChatRequest
-from agents.chat.probe import probe
-from agents.chat.script import load_script
-from agents.chat.scripted import main, serve
+from agents.chat.probe import probe_endpoint
+from agents.scripted.conversations import Conversations
+from agents.scripted.script import load_script
+from agents.scripted.server import serve, serve_from_command_line
 from benchmarks.bare_loop import bare_loop, model_process, script
+from orchestrator.config.settings import ModelSettings
 from orchestrator.domain.errors import ContextLengthError, ModelRefusedError, ModelUnavailableError, UserError
-from orchestrator.settings import ModelSettings
 from tests.agents.chat.world import FixedClock, refusal, tool, world
 
 
@@ -99,7 +99,7 @@ def test_then_finish_and_error() -> None:
 
 
 def test_call_ids_are_fresh_and_the_same_in_a_second_run() -> None:
-    """No id comes twice, and the whole run repeats bit by bit (X3)."""
+    """No id comes twice, and the whole run repeats bit by bit."""
     entry = {"replies": [{"call": ["edit_file", {"path": "a"}], "times": 5}], "then": "repeat"}
 
     def ids() -> list[str]:
@@ -186,12 +186,12 @@ def test_all_defects_are_told_at_once(tmp_path: Path) -> None:
 
 def test_a_script_that_is_not_there_ends_the_command_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One message on stderr, no traceback."""
-    assert main([str(tmp_path / "none.yaml")]) == 2
+    assert serve_from_command_line([str(tmp_path / "none.yaml")]) == 2
     assert "none.yaml" in capsys.readouterr().err
 
 
 def test_a_served_script_answers_a_bare_loop_in_another_process(tmp_path: Path) -> None:
-    """`python -m agents.chat.scripted` prints its address and serves the plain openai client."""
+    """`python -m agents.scripted.server` prints its address and serves the plain openai client."""
     with model_process(script(3)) as base_url:
         assert base_url.startswith("http://127.0.0.1:")
         assert bare_loop(base_url, 3) > 0
@@ -210,7 +210,7 @@ REPORT = {"call": ["report", {"word": "ready", "number": 7}]}
 def checks(*replies: dict[str, Any], **settings: Any) -> dict[str, tuple[bool, str]]:
     """The probe's answers by check."""
     with world(*replies, **settings) as w:
-        return {name: (ok, detail) for name, ok, detail in probe(w.chat)}
+        return {name: (ok, detail) for name, ok, detail in probe_endpoint(w.chat)}
 
 
 def test_a_capable_endpoint_passes_every_check() -> None:
@@ -240,6 +240,6 @@ def test_a_probe_compares_the_context_length_that_the_endpoint_tells(told: int, 
     with serve({"context_length": told, "conversations": [{"replies": [REPORT]}]}) as model:
         settings = ModelSettings(name="scripted", base_url=model.base_url)
         chat = OpenAIChat(settings, clock=FixedClock(), env={})
-        (found,) = [each for each in probe(chat) if each.check == "context length"]
+        (found,) = [each for each in probe_endpoint(chat) if each.check == "context length"]
         chat.close()
     assert (found.ok, str(told) in found.detail) == (ok, True)

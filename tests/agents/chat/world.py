@@ -10,8 +10,8 @@ from typing import Any
 
 from agents.chat.openai_adapter import OpenAIChat
 from agents.chat.port import ChatRequest
-from agents.chat.scripted import ScriptedModel, serve
-from orchestrator.settings import ModelSettings
+from agents.scripted.server import ScriptedModel, serve
+from orchestrator.config.settings import ModelSettings
 
 KEY = "sk-very-secret-0123456789"
 START = datetime(2026, 1, 1, tzinfo=UTC)

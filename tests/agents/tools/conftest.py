@@ -10,26 +10,27 @@ import pytest
 
 from agents.chat.port import RawToolCall
 from agents.tools.catalogue import WORKER
-from agents.tools.port import Bench
+from agents.tools.port import ToolEnv
 from agents.tools.toolbox import Toolbox
 from agents.transcript import Transcript
-from orchestrator.domain.ports import Call, ToolOutcome, Workspace
+from orchestrator.domain.model_io import ToolCall, ToolResult
+from orchestrator.domain.ports import Workspace
 
-Parse = Callable[..., Call]
-Do = Callable[..., ToolOutcome]
+Parse = Callable[..., ToolCall]
+Do = Callable[..., ToolResult]
 
 
 @pytest.fixture
 def toolbox(workspace: Workspace) -> Toolbox:
     """All of a worker's tools."""
-    return Toolbox(WORKER, Bench(workspace, Transcript(()), page_chars=1_000))
+    return Toolbox(WORKER, ToolEnv(workspace, Transcript(()), page_chars=1_000))
 
 
 @pytest.fixture
 def parse(toolbox: Toolbox) -> Parse:
     """Reads a call of a tool with keyword arguments."""
 
-    def read(tool: str, **arguments: Any) -> Call:
+    def read(tool: str, **arguments: Any) -> ToolCall:
         return toolbox.parse(RawToolCall("c1", tool, json.dumps(arguments)), "c1")
 
     return read
@@ -39,7 +40,7 @@ def parse(toolbox: Toolbox) -> Parse:
 def do(toolbox: Toolbox, parse: Parse) -> Do:
     """Reads and executes a call."""
 
-    def run(tool: str, **arguments: Any) -> ToolOutcome:
+    def run(tool: str, **arguments: Any) -> ToolResult:
         call = parse(tool, **arguments)
         assert call.defect is None, call.defect
         return toolbox.execute(call)

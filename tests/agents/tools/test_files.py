@@ -56,7 +56,7 @@ def test_read_file_of_a_missing_path_names_similar_ones(do: Do) -> None:
 
 
 def test_read_file_takes_the_repositorys_own_absolute_path(do: Do, workspace: Workspace) -> None:
-    """An absolute path under the repository's own path means the workspace (cli.md)."""
+    """An absolute path under the repository's own path means the workspace."""
     assert do("read_file", path=f"{workspace.shown_root}/README.md").ok
 
 

@@ -8,11 +8,12 @@ import pytest
 
 from agents.chat.port import RawToolCall
 from agents.tools.catalogue import VERIFIER
-from agents.tools.port import Bench
+from agents.tools.port import ToolEnv
 from agents.tools.toolbox import Toolbox
-from agents.transcript import Asked, Transcript
-from orchestrator.domain.ports import Call, Workspace
-from orchestrator.workspace.sandbox import probe
+from agents.transcript import CallMessage, Transcript
+from orchestrator.domain.model_io import ToolCall
+from orchestrator.domain.ports import Workspace
+from orchestrator.workspace.sandbox import probe_sandbox
 from tests.agents.tools.conftest import Do
 
 
@@ -40,7 +41,7 @@ def test_equal_failures_of_other_commands_are_no_repeated_error(do: Do) -> None:
 
 
 def test_commands_that_fail_with_the_same_words_are_one_error(do: Do) -> None:
-    """guards.md, same error: how the command is worded says nothing when its output does; a bare count is no word."""
+    """How the command is worded says nothing when its output does; a bare count is no word."""
     words = [do("run_command", command=f"python3 nope.py # {n}").error_hash for n in range(2)]
     assert words[0] == words[1]
     counts = [do("run_command", command=f"grep -c nothing{n} app/main.py").error_hash for n in range(2)]
@@ -48,7 +49,7 @@ def test_commands_that_fail_with_the_same_words_are_one_error(do: Do) -> None:
 
 
 def test_durations_and_temporary_paths_do_not_change_the_outcome(do: Do) -> None:
-    """Outcomes are hashed without their noise (F1), so that a repeated result is seen to be the same."""
+    """Outcomes are hashed without their noise, so that a repeated result is seen to be the same."""
     one = do("run_command", command="echo ran in 0.31s in /tmp/a1/x; false")
     other = do("run_command", command="echo ran in 0.57s in /tmp/b2/y; false")
     assert one.outcome_hash == other.outcome_hash
@@ -66,13 +67,13 @@ def test_a_command_that_takes_too_long_is_stopped(do: Do) -> None:
 def transcript() -> Transcript:
     """One call with a long result."""
     made = Transcript(())
-    made.say("", [Asked("long", "run_command", "{}")])
+    made.say("", [CallMessage("long", "run_command", "{}")])
     made.answer("long", "".join(f"line {n}\n" for n in range(400)), "ok")
     return made
 
 
 def _read(workspace: Workspace, transcript: Transcript, **arguments: object) -> str:
-    box = Toolbox(VERIFIER, Bench(workspace, transcript, page_chars=1_000, read_only=True))
+    box = Toolbox(VERIFIER, ToolEnv(workspace, transcript, page_chars=1_000, read_only=True))
     call = box.parse(RawToolCall("c", "read_output", json.dumps(arguments)), "c")
     return box.execute(call).text
 
@@ -97,15 +98,15 @@ def test_read_output_of_an_unknown_id_names_the_last_ones(workspace: Workspace, 
 
 
 def test_read_output_lists_every_call_under_digest(workspace: Workspace, transcript: Transcript) -> None:
-    """The id `digest` gives a line for each call (R1.10)."""
+    """The id `digest` gives a line for each call."""
     assert "- long: run_command {} -> ok: line 0 line 1" in _read(workspace, transcript, call_id="digest")
 
 
 def test_qc_commands_change_nothing(workspace: Workspace, transcript: Transcript) -> None:
-    """QC's run_command is not mutating, and where there is a sandbox it cannot write (R2.8)."""
-    box = Toolbox(VERIFIER, Bench(workspace, transcript, page_chars=1_000, read_only=True))
+    """QC's run_command is not mutating, and where there is a sandbox it cannot write."""
+    box = Toolbox(VERIFIER, ToolEnv(workspace, transcript, page_chars=1_000, read_only=True))
 
-    def run(command: str) -> tuple[Call, bool]:
+    def run(command: str) -> tuple[ToolCall, bool]:
         call = box.parse(RawToolCall("c", "run_command", json.dumps({"command": command})), "c")
         return call, box.execute(call).ok
 
@@ -113,4 +114,4 @@ def test_qc_commands_change_nothing(workspace: Workspace, transcript: Transcript
     assert ok
     assert not call.mutating
     _, wrote = run("echo x > app/main.py")
-    assert wrote is not probe("bubblewrap").works
+    assert wrote is not probe_sandbox("bubblewrap").works

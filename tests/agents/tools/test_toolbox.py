@@ -1,4 +1,4 @@
-"""Calls read and checked: signatures, defects, schemas (R1.2, R1.11)."""
+"""Calls read and checked: signatures, defects, schemas."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _spelt(value: Any, integral: bool) -> Any:
 @settings(deadline=None)
 @given(JSON)
 def test_a_signature_does_not_depend_on_spelling(value: Any) -> None:
-    """Key order and 1 against 1.0 make no difference (R1.2)."""
+    """Key order and 1 against 1.0 make no difference."""
     assert signature("t", canonical(value)) == signature("t", canonical(_spelt(value, integral=True)))
 
 
@@ -54,19 +54,19 @@ def _typed(value: Any) -> Any:
 @settings(deadline=None)
 @given(JSON, JSON)
 def test_different_values_have_different_signatures(one: Any, other: Any) -> None:
-    """Two calls have one signature only if their values are equal in type and value (R1.2)."""
+    """Two calls have one signature only if their values are equal in type and value."""
     same = signature("t", canonical(one)) == signature("t", canonical(other))
     assert same == (_typed(one) == _typed(other))
 
 
 def test_values_that_look_alike_stay_apart() -> None:
-    """ "13" is not 13 and True is not 1; 13.0 is 13 (R1.2)."""
+    """ "13" is not 13 and True is not 1; 13.0 is 13."""
     signatures = {signature("pct", canonical({"p": value})) for value in ("13", 13, 13.0, True, 1, 88)}
     assert len(signatures) == 5
 
 
 def test_defaults_paths_and_cosmetic_arguments_do_not_make_a_call_another(parse: Parse, workspace: Workspace) -> None:
-    """Defaults are filled in, paths have one spelling, and a justification is no part of what is asked (R1.2)."""
+    """Defaults are filled in, paths have one spelling, and a justification is no part of what is asked."""
     assert parse("list_files").signature == parse("list_files", path=".", glob=None).signature
     assert parse("list_files", path="").signature == parse("list_files", path=".").signature
     spellings = ("app/main.py", "./app//main.py", f"{workspace.shown_root}/app/main.py")
@@ -106,7 +106,7 @@ DEFECTS = [
 @pytest.mark.parametrize(("tool", "arguments", "says"), DEFECTS)
 def test_a_call_that_cannot_be_executed_says_why(toolbox: Toolbox, tool: str, arguments: str, says: str) -> None:
     """Unknown tools and arguments that do not parse or validate are defects with the way out, never exceptions
-    (R1.11)."""
+    ."""
     call = toolbox.parse(RawToolCall("x", tool, arguments), "x")
     assert call.defect is not None
     assert says in call.defect
@@ -118,7 +118,7 @@ def test_a_call_that_cannot_be_executed_says_why(toolbox: Toolbox, tool: str, ar
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
 @given(st.sampled_from([tool.name for tool in catalogue.WORKER]), JSON.map(json.dumps) | st.text())
 def test_no_arguments_raise(toolbox: Toolbox, tool: str, arguments: str) -> None:
-    """Whatever the arguments are, there is a call with a signature, and its wire form is an object (R1.11)."""
+    """Whatever the arguments are, there is a call with a signature, and its wire form is an object."""
     call = toolbox.parse(RawToolCall("x", tool, arguments), "x")
     assert len(call.signature) == 16
     assert isinstance(json.loads(wire_arguments(call)), dict)
@@ -180,7 +180,7 @@ def test_schemas_are_closed_described_and_plain(tool: Any) -> None:
 
 
 def test_a_review_is_read_tolerantly(workspace: Workspace) -> None:
-    """None lists are empty, unknown fields are ignored, and a missing score stays None for the gate to judge (R2.5)."""
+    """None lists are empty, unknown fields are ignored, and a missing score stays None for the gate to judge."""
     box = Toolbox(catalogue.VERIFIER, None)
     given_ = {
         "passed": True, "feedback": None, "criteria": None, "extra": 1,
@@ -194,7 +194,7 @@ def test_a_review_is_read_tolerantly(workspace: Workspace) -> None:
 
 
 def test_zero_false_and_null_stay_three_values() -> None:
-    """A criterion's tri-state and a score of 0 survive reading (graph-model.md, rule 4)."""
+    """A criterion's tri-state and a score of 0 survive reading."""
     box = Toolbox(catalogue.VERIFIER, None)
     criteria = [{"text": "a", "passed": value} for value in (True, False, None)]
     review = {"passed": False, "score": 0, "criteria": criteria}

@@ -1,0 +1,168 @@
+"""An attempt's story, and what a failed run ends with."""
+
+from __future__ import annotations
+
+import json
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from orchestrator.cli.render.screen import status_text
+from orchestrator.cli.render.text import clean, duration, money, one_line, tokens
+from orchestrator.domain.attempt import Check
+from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
+from orchestrator.reports.timeline import HeldFinding, Timeline, TimelineCall, TimelineNote, TimelineTurn
+
+TAIL_LINES = 12
+_MARK = {"unique": "", "control": "", "duplicate": "duplicate", "refused": "refused"}
+
+
+def timeline_view(story: Timeline) -> RenderableType:
+    """The attempt in full: head, steps in order, what was held against it, why it ended, what next."""
+    parts: list[RenderableType] = [_head(story)]
+    parts += [_turn(step) if isinstance(step, TimelineTurn) else _note(step) for step in story.steps]
+    parts += [_finding(finding) for finding in story.findings]
+    parts += [_check(check) for check in story.checks]
+    if story.review is not None:
+        parts.append(_review(story))
+    parts.append(_ending(story))
+    return Group(*parts)
+
+
+def _head(story: Timeline) -> Text:
+    attempt = story.attempt
+    text = Text.assemble(
+        (f"{clean(story.task_key)} #{attempt.number}", "bold"),
+        "  ",
+        status_text(attempt.status),
+        f"  {one_line(story.title, 70)}\n",
+    )
+    totals = attempt.totals
+    used = tokens(totals.prompt_tokens + totals.completion_tokens)
+    facts = f"{attempt.id}  {attempt.model}  stage {attempt.stage}  {totals.turn_count} turns  {totals.tool_call_count}"
+    return text.append(f"{facts}/{attempt.tool_call_budget} calls  {used} tokens  {money(totals.cost_usd)}\n", "dim")
+
+
+def _turn(turn: TimelineTurn) -> Text:
+    text = Text.assemble((f"turn {turn.number}", "bold"))
+    stall = f"  identical batches {turn.stall_count}" if turn.stall_count > 1 else ""
+    compacted = " compacted" if turn.compacted else ""
+    spent = f"{tokens(turn.prompt_tokens)}+{tokens(turn.completion_tokens)} tokens"
+    window = f"window {turn.window_messages} messages, {tokens(turn.window_tokens)} tokens{compacted}"
+    text.append(f"  {turn.calls_used}/{turn.calls_limit} calls  {window}  {spent}{stall}\n", "dim")
+    if turn.text:
+        text.append(f"  {one_line(turn.text, 160)}\n", "italic" if turn.status == "replied" else "red")
+    for call in turn.calls:
+        text.append_text(_call(call))
+    text.rstrip()
+    return text
+
+
+def _call(call: TimelineCall) -> Text:
+    text = Text(f"  {call.seq:>4} {clean(call.tool)} {arguments_line(call.arguments)}  ")
+    text.append(f"{call.signature[:8]} ", "dim")
+    mark = _MARK[call.uniqueness] or (call.status if call.status != "ok" else "")
+    text.append(mark, "red" if mark in ("refused", "error") else "yellow")
+    if call.why:
+        text.append(f" {one_line(call.why, 120)}", "dim")
+    return text.append("\n")
+
+
+def arguments_line(arguments: str) -> str:
+    """A call's arguments in one line: its values where they are few, else the JSON."""
+    try:
+        values = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return one_line(arguments, 80)
+    if not isinstance(values, dict):
+        return one_line(arguments, 80)
+    return one_line(" ".join(f"{value}" for value in values.values()), 80)
+
+
+def _note(note: TimelineNote) -> Text:
+    style = {"stop": "red", "refuse": "red", "warn": "yellow"}.get(note.verdict, "cyan")
+    seen = "" if note.observed is None else f" ({note.observed:g} seen, limit {note.limit:g})"
+    verdict = f" {note.verdict}" if note.verdict else ""
+    return Text.assemble(
+        (f"  {note.seq:>4} {note.kind} {clean(note.what)}{verdict}", style), f": {clean(note.text)}{seen}"
+    )
+
+
+def _finding(finding: HeldFinding) -> Text:
+    where = f" at {clean(finding.locus)}" if finding.locus else ""
+    text = Text.assemble((f"{finding.severity} {clean(finding.code)}", "red"), f"{where}: {clean(finding.message)}")
+    return text.append(f"\n  fix: {clean(finding.required_fix)}") if finding.required_fix else text
+
+
+def _check(check: Check) -> Text:
+    code = "" if check.exit_code is None else f" (exit {check.exit_code})"
+    text = Text.assemble(
+        "check ", status_text(check.outcome), f" {clean(check.command)}{code} {duration(check.duration_ms)}"
+    )
+    return text if check.outcome == "passed" else text.append(f"\n{tail(check.output)}", "dim")
+
+
+def tail(output: str) -> str:
+    """The last lines of an output, indented."""
+    lines = clean(output).rstrip().splitlines()[-TAIL_LINES:]
+    return "\n".join(f"  | {line}" for line in lines)
+
+
+def _review(story: Timeline) -> Text:
+    review = story.review
+    assert review is not None  # noqa: S101 - the caller looked
+    verdict = {True: "passed", False: "failed", None: "gave no verdict"}[review.passed]
+    text = Text.assemble(
+        "QC ", status_text(verdict), f" {'' if review.score is None else review.score} ({clean(review.model)})"
+    )
+    for criterion in review.criteria:
+        judged = {True: "yes", False: "no", None: "could not be judged"}[criterion.passed]
+        text.append(f"\n  {judged}: {one_line(criterion.text, 100)} [{one_line(criterion.evidence, 100)}]")
+    return text.append(f"\n  {clean(review.feedback)}") if review.feedback else text
+
+
+def _ending(story: Timeline) -> Text:
+    attempt = story.attempt
+    text = Text.assemble("\n", ("ended: ", "bold"), f"{attempt.stop_reason or 'not yet'}")
+    if attempt.stop_detail:
+        text.append(f". {clean(attempt.stop_detail)}")
+    for action in _actions(story):
+        text.append(f"\nnext: {clean(action)}")
+    return text.append(f"\ndiff: orchestrate show {attempt.id} --diff")
+
+
+def _actions(story: Timeline) -> list[str]:
+    """What can be done next: as diagnosed, else as the taxonomy of ends has it, unless the detail says so already."""
+    diagnosed = list(story.diagnosis.get("actions") or [])
+    known = [reason.next_step for code, reason in ATTEMPT_STOPS.items() if code == story.attempt.stop_reason]
+    said = story.attempt.stop_detail or ""
+    return [action for action in diagnosed or known if action not in said]
+
+
+def failure_text(story: Timeline, *, folder: str = "") -> str:
+    """What a failed execute ends with: the task, its cause, the last failing output, the diff, the next command."""
+    attempt = story.attempt
+    program = f"orchestrate -C {folder}" if folder else "orchestrate"
+    cause = one_line(attempt.stop_detail or story.diagnosis.get("summary") or "", 400)
+    lines = [f"Task {clean(story.task_key)} failed: {attempt.stop_reason}. {cause}".rstrip()]
+    lines += _last_output(story)
+    lines.append(f"Its story:  {program} show {attempt.id}")
+    lines.append(f"Its diff:   {program} show {attempt.id} --diff")
+    lines.append(f"Next:       {program} execute --task {clean(story.task_key)}")
+    return "\n".join(lines)
+
+
+def _last_output(story: Timeline) -> list[str]:
+    failed = [check for check in story.checks if check.outcome != "passed"]
+    if failed:
+        return [f"{clean(failed[-1].command)} said:", tail(failed[-1].output)]
+    if story.findings:
+        worst = story.findings[-1]
+        return [f"{worst.source} found {clean(worst.code)}: {one_line(worst.message, 300)}"]
+    calls = [call for step in story.steps if isinstance(step, TimelineTurn) for call in step.calls]
+    if calls:
+        return [
+            f"The last call was {clean(calls[-1].tool)} {arguments_line(calls[-1].arguments)}:",
+            tail(calls[-1].result),
+        ]
+    return []

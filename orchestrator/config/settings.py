@@ -1,0 +1,206 @@
+"""Settings: frozen, one docstring per field, which is also its help text and its line in docs/settings.md."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from orchestrator.guards.limits import GuardLimits
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
+
+
+class PriceSettings(_Section):
+    """US dollars per million tokens."""
+
+    input: float = Field(ge=0)
+    """Prompt tokens."""
+    cached_input: float | None = Field(default=None, ge=0)
+    """Prompt tokens that the endpoint served from its cache; the input price where absent."""
+    output: float = Field(ge=0)
+    """Completion tokens."""
+
+
+class ModelSettings(_Section):
+    """One role's model and endpoint (`[models.planner]`, `[models.worker]`, `[models.verifier]`)."""
+
+    name: str = ""
+    """The model's name as the endpoint knows it."""
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^/?#\s]+\S*$")
+    """The endpoint, any that speaks the OpenAI chat completions API; OPENAI_BASE_URL where absent."""
+    api_key_env: str = Field(default="OPENAI_API_KEY", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    """The environment variable that holds the key; optional where a base_url is set."""
+    temperature: float | None = Field(default=0.2, ge=0, le=2)
+    """Sampling temperature; omitted where the model refuses it."""
+    context_window: int = Field(default=128_000, ge=2_000)
+    """Tokens that prompt and reply may hold together."""
+    max_output_tokens: int = Field(default=8_192, ge=16)
+    """Tokens of one reply at most."""
+    tools: Literal["native", "json"] = "native"
+    """native tool calls, or tool calls as JSON in the text for endpoints without them."""
+    idle_timeout: float = Field(default=60.0, gt=0)
+    """Seconds without a byte after which a request is given up."""
+    timeout: float = Field(default=600.0, gt=0)
+    """Seconds that one request may take in all."""
+    retries: int = Field(default=4, ge=0)
+    """Further tries after a 429, a 5xx, a connection error or a timeout."""
+    rate_limit: float = Field(default=2_500.0, ge=0)
+    """Requests an hour (token bucket with burst; 0 or a loopback endpoint: off)."""
+    price: PriceSettings | None = None
+    """Overrides the dated price table that ships with the package."""
+    extra: dict[str, Any] = Field(default_factory=dict)
+    """Further fields of the request body, sent as they are."""
+
+
+class ModelsSettings(_Section):
+    """Models by role."""
+
+    planner: ModelSettings = ModelSettings()
+    """The PM's model."""
+    worker: ModelSettings = ModelSettings()
+    """The worker's model."""
+    verifier: ModelSettings = ModelSettings()
+    """QC's model."""
+
+
+class WorkspaceSettings(_Section):
+    """What a worktree gets beside the tracked files."""
+
+    share: tuple[str, ...] = (".venv", "venv", "node_modules")
+    """Ignored folders of the user's checkout that are mounted read-only into every workspace."""
+    prepare: tuple[str, ...] = ()
+    """Commands run once per hash of manifests and lock files, network if allowed, their result cached."""
+    env: dict[str, str] = Field(default_factory=dict)
+    """Environment variables of every sandboxed command."""
+
+
+class SandboxSettings(_Section):
+    """How commands are confined."""
+
+    level: Literal["auto", "bubblewrap", "landlock", "none"] = "auto"
+    """The strongest that works here, or the one named; `none` must be asked for."""
+    read_paths: tuple[str, ...] = ()
+    """Further paths of the real home that commands may read."""
+    network: bool = False
+    """Whether commands may reach the network."""
+    memory_mb: int = Field(default=4_096, ge=64)
+    """Megabytes that a command and its children may hold."""
+    command_timeout: float = Field(default=600.0, gt=0)
+    """Seconds that one command may take."""
+    idle_timeout: float = Field(default=300.0, gt=0)
+    """Seconds without output after which a command is ended."""
+    output_limit: int = Field(default=10_000_000, ge=1_000)
+    """Bytes of output after which a command is ended."""
+
+
+class ChecksSettings(_Section):
+    """Verification commands."""
+
+    timeout: float = Field(default=600.0, gt=0)
+    """Seconds that one verification command may take."""
+
+
+class BudgetsSettings(_Section):
+    """Tool call budgets by band, where a task sets none."""
+
+    simple: int = Field(default=20, ge=1)
+    """Tool calls of a task below the first threshold."""
+    moderate: int = Field(default=50, ge=1)
+    """Tool calls of a task below the second threshold."""
+    complex: int = Field(default=100, ge=1)
+    """Tool calls of an overridden complex task."""
+    research: int = Field(default=150, ge=1)
+    """Tool calls of an overridden research task."""
+    planner: int = Field(default=40, ge=1)
+    """Tool calls of one planning round."""
+    verifier: int = Field(default=25, ge=1)
+    """Tool calls of one review."""
+
+
+class ComplexitySettings(_Section):
+    """Pre-flight's thresholds."""
+
+    moderate_from: int = Field(default=50, ge=1)
+    """Scores from here on are moderate."""
+    refused_above: int = Field(default=100, ge=1)
+    """Scores above are refused."""
+    many_criteria: int = Field(default=8, ge=1)
+    """So many criteria with more than one written file are refused."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.moderate_from > self.refused_above:
+            raise ValueError("needs a moderate_from of at most refused_above")
+        return self
+
+
+class ReviewSettings(_Section):
+    """QC."""
+
+    strictness: Literal["strict", "normal", "lenient"] = "normal"
+    """How many warnings a review may hold and still pass."""
+    threshold: int = Field(default=80, ge=0, le=100)
+    """A pass with a lower score is a fail."""
+
+
+BOUNDS = (
+    "max_cost_usd", "max_tokens", "deadline_s", "working_time_s",
+    "task_max_cost_usd", "task_max_tokens", "task_deadline_s", "task_working_time_s",
+)  # fmt: skip
+"""The settings of a run that bound what it and its tasks may use."""
+
+
+class RunSettings(_Section):
+    """Execution of a plan."""
+
+    parallel: int = Field(default=1, ge=1, le=64)
+    """Tasks at once."""
+    lease_s: float = Field(default=60.0, ge=2)
+    """Seconds that a claim holds without renewal."""
+    max_cost_usd: float | None = Field(default=None, gt=0)
+    """US dollars that a run may cost."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Tokens that a run may use."""
+    deadline_s: float | None = Field(default=None, gt=0)
+    """Seconds that a run may take; time in which no process worked for it does not count."""
+    working_time_s: float | None = Field(default=None, gt=0)
+    """Seconds that all attempts of a run may work together, without what they waited for rate limits."""
+    task_max_cost_usd: float | None = Field(default=None, gt=0)
+    """US dollars that all attempts of one task may cost together in a run."""
+    task_max_tokens: int | None = Field(default=None, ge=1)
+    """Tokens that all attempts of one task may use together in a run."""
+    task_deadline_s: float | None = Field(default=None, gt=0)
+    """Seconds from the beginning of a task's first attempt in a run; time in which nobody worked at it does not
+    count."""
+    task_working_time_s: float | None = Field(default=None, gt=0)
+    """Seconds that all attempts of one task may work together in a run, without what they waited for rate limits."""
+    stops: int = Field(default=2, ge=1)
+    """Attempts of a task that may be stopped by a bound before it fails."""
+    graph_wait_s: float = Field(default=60.0, ge=0)
+    """Seconds that a write waits for a graph that is away."""
+
+
+class Settings(_Section):
+    """All of it. Environment over file, flags over environment; secrets come from the environment alone."""
+
+    models: ModelsSettings = ModelsSettings()
+    """Models by role."""
+    workspace: WorkspaceSettings = WorkspaceSettings()
+    """Worktrees."""
+    sandbox: SandboxSettings = SandboxSettings()
+    """Confinement of commands."""
+    checks: ChecksSettings = ChecksSettings()
+    """Verification."""
+    budgets: BudgetsSettings = BudgetsSettings()
+    """Tool call budgets."""
+    complexity: ComplexitySettings = ComplexitySettings()
+    """Pre-flight."""
+    guards: GuardLimits = GuardLimits()
+    """Every number of the guards."""
+    review: ReviewSettings = ReviewSettings()
+    """Reviews."""
+    run: RunSettings = RunSettings()
+    """Runs."""

@@ -1,0 +1,83 @@
+"""What a role is told at the start of its conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from orchestrator.domain.attempt import AttemptSummary, Check
+from orchestrator.domain.finding import Finding
+from orchestrator.domain.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyResult:
+    """What a completed dependency left: its summary, files and diff."""
+
+    key: str
+    title: str
+    summary: str
+    files: tuple[str, ...]
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What a worker is told at the start of an attempt."""
+
+    goal: str
+    task: Task
+    number: int
+    budget: int
+    allowed_paths: tuple[str, ...]
+    verification: tuple[str, ...]
+    dependencies: tuple[DependencyResult, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    failed_checks: tuple[Check, ...] = ()
+    previous: AttemptSummary | None = None
+    progress_every: int = 25
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewAssignment:
+    """What QC is told: the task, the whole diff and the executed checks, beside the worker's own summary. `number` is
+    the attempt's."""
+
+    goal: str
+    task: Task
+    worker_output: str
+    diff: str
+    checks: tuple[Check, ...]
+    dependencies: tuple[DependencyResult, ...]
+    strictness: str
+    budget: int
+    number: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningAssignment:
+    """What the PM is told: the goal, what the repository holds, and in later rounds the plan with its defects."""
+
+    goal: str
+    repository_files: tuple[str, ...]
+    round: int
+    previous_plan: Mapping[str, Any] = field(default_factory=dict)
+    defects: tuple[str, ...] = ()
+    budget: int = 40
+
+
+@dataclass(frozen=True, slots=True)
+class GrantRequest:
+    """request_budget or request_scope, as the PM is asked to decide it in one bounded call."""
+
+    kind: Literal["calls", "scope"]
+    task: Task
+    justification: str
+    additional: int
+    paths: tuple[str, ...]
+    calls_used: int
+    budget: int
+    files_changed: tuple[str, ...]
+    recent_calls: tuple[str, ...]
+    most: int

@@ -1,0 +1,140 @@
+"""Attempts: whose facts are recorded, what the gates saw, and how it ended.
+
+Field names are the graph's property names in snake case: the store maps one onto the other, so a field here is a
+property there. Durations are milliseconds, money US dollars, instants aware and UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from orchestrator.domain.finding import Finding
+from orchestrator.domain.lifecycle import AttemptStatus, TaskStatus
+from orchestrator.domain.review import Review
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose facts are recorded: an attempt, or its review, or a planning round. A write with a stale fence is
+    refused; `attempt_id` is the fenced attempt of a review, and None for a planning round."""
+
+    label: Literal["Attempt", "Review", "PlanningRound"]
+    id: str
+    attempt_id: str | None = None
+    fence: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One verification command's outcome. `infrastructure` means that it could not give an answer."""
+
+    id: str
+    command: str
+    exit_code: int | None
+    outcome: Literal["passed", "failed", "infrastructure"]
+    duration_ms: float
+    output: str
+    started_at: datetime
+    phase: Literal["baseline", "verification", "review"]
+    pass_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Computed from gates and review, never asked of a model."""
+
+    decision: Literal["complete", "incomplete", "failed"]
+    check_id: str
+    reasons: tuple[str, ...]
+    fingerprints: tuple[str, ...]
+    stage: int
+    pass_id: str
+    at: datetime
+    stall_count: int = 0
+    failure_set_hash: str = ""
+    diff_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureReport:
+    """Why a task failed: the report of a task that ran out."""
+
+    summary: str
+    open_findings: tuple[str, ...]
+    attempts: int
+    tried: tuple[str, ...]
+    actions: tuple[str, ...]
+    at: datetime
+    by_model: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptTotals:
+    """What an attempt used, summed from its recorded turns and calls."""
+
+    tool_call_count: int = 0
+    turn_count: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = None
+    files_changed: int = 0
+    lines_changed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptResult:
+    """Everything that ends an attempt, written as one transaction. The run's head moves by
+    compare-and-set from `head_before` to `commit`; both are None unless the attempt is accepted. `task_status` pending
+    means that another attempt may follow."""
+
+    attempt_status: AttemptStatus
+    stop_reason: str
+    stop_detail: str
+    task_status: TaskStatus
+    task_stop_reason: str | None
+    at: datetime
+    duration_ms: float
+    totals: AttemptTotals
+    worker_output: str = ""
+    tree_after: str | None = None
+    findings: tuple[Finding, ...] = ()
+    review: Review | None = None
+    decision: Decision | None = None
+    diagnosis: FailureReport | None = None
+    commit: str | None = None
+    head_before: str | None = None
+    error_context: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptSummary:
+    """A past attempt as the next one's assignment, `show` and the scheduler need it."""
+
+    id: str
+    task_key: str
+    run_id: str
+    number: int
+    status: AttemptStatus
+    stage: int
+    stop_reason: str | None
+    stop_detail: str | None
+    started_at: datetime
+    last_event_at: datetime
+    finished_at: datetime | None
+    model: str
+    tool_call_budget: int
+    tree_before: str | None
+    tree_after: str | None
+    worker_output: str
+    commit: str | None
+    totals: AttemptTotals
+    findings: tuple[Finding, ...] = ()
+    checks: tuple[Check, ...] = ()
+    follows: str | None = None
+    limits_json: str = "{}"
+    base_commit: str | None = None
+    allowed_paths: tuple[str, ...] = ()

@@ -1,0 +1,67 @@
+"""Runs, and who may execute which of their tasks until when. Instants are aware and UTC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from orchestrator.domain.lifecycle import RunStatus
+from orchestrator.domain.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One execution of a plan. `joined` is true when an open run was found instead of a new one made."""
+
+    id: str
+    plan_id: str
+    status: RunStatus
+    started_at: datetime
+    parallelism: int
+    engine: str
+    settings_json: str
+    branch: str
+    base_commit: str
+    head_commit: str
+    sandbox_level: str
+    version: str
+    finished_at: datetime | None = None
+    joined: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRequest:
+    """Who wants a task of which run, and until when the lease holds without renewal. `keys` limits the choice."""
+
+    run_id: str
+    plan_id: str
+    owner: str
+    at: datetime
+    lease_until: datetime
+    keys: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claimed task: the lease is ours with `fence`, and the attempt's node exists with status running."""
+
+    run_id: str
+    task: Task
+    attempt_id: str
+    number: int
+    fence: int
+    owner: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """A running attempt whose lease expired or whose owner is known to be dead."""
+
+    task_id: str
+    task_key: str
+    attempt_id: str
+    owner: str
+    fence: int
+    started_at: datetime
+    last_event_at: datetime

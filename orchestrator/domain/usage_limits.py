@@ -1,0 +1,294 @@
+"""The ledger: what a run and its tasks may still spend. Pure arithmetic over recorded figures.
+
+Budgets of a run or a task are no fold over one attempt: they sum what all attempts' turns cost. A turn is reserved
+before its request and committed after its reply; one that never settled counts in full. What other processes used, the
+earlier ones among them, is `elsewhere`: it comes from the graph, so that no restart refills anything. An unknown price
+is a state of its own: under a cost limit it refuses, at the start already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Literal
+
+from orchestrator.domain import stop_reasons
+from orchestrator.domain.usage import Usage
+from orchestrator.domain.verdict import ALLOW, Allow, Evidence, Stop, Verdict, Warn
+
+UsageLevel = Literal["run", "task", "attempt"]
+Measure = Literal["elapsed time", "working time", "tokens", "cost"]
+LEDGER = "ledger"
+NO_USAGE = Usage()
+_CODES: Mapping[Measure, str] = {"tokens": "token_limit", "cost": "cost_limit"}
+_UNITS: Mapping[Measure, str] = {"tokens": "tokens", "cost": "US dollars"}
+
+
+@dataclass(frozen=True, slots=True)
+class UsageLimits:
+    """What one level may spend; None is unbounded. Tokens are prompt and completion tokens together. Working time is
+    that of all attempts together, without what they waited for rate limits."""
+
+    level: UsageLevel
+    max_tokens: int | None = None
+    max_usd: float | None = None
+    deadline_s: float | None = None
+    working_time_s: float | None = None
+
+    @property
+    def shared(self) -> bool:
+        """Whether something is bounded that other processes use up too, beside the time that passes anyway."""
+        return any(limit is not None for limit in (self.max_tokens, self.max_usd, self.working_time_s))
+
+
+@dataclass(frozen=True, slots=True)
+class UsageAccount:
+    """One run's, task's or attempt's figures. `settled` is what this process's turns cost, `open` are those of them
+    that have no reply yet, and `elsewhere` is what other processes' attempts used, unsettled turns at what they
+    reserved. `started_at` is where the deadline begins; `away_s` are seconds that no process worked, which count for no
+    deadline. `shifts` are this process's attempts under way, by when they began; `worked_s` is the working time of all
+    others. `warned` counts the warnings given by measure."""
+
+    bounds: UsageLimits
+    started_at: datetime
+    settled: Usage = NO_USAGE
+    open: Mapping[str, Usage] = field(default_factory=dict)
+    away_s: float = 0.0
+    elsewhere: Usage = NO_USAGE
+    elsewhere_worked_s: float = 0.0
+    worked_s: float = 0.0
+    shifts: Mapping[str, datetime] = field(default_factory=dict)
+    warned: Mapping[Measure, int] = field(default_factory=dict)
+
+    @property
+    def spent(self) -> Usage:
+        """Settled and reserved together, here and elsewhere."""
+        return total_usage((self.elsewhere, self.settled, *self.open.values()))
+
+    # -- what may be done -----------------------------------------------------------------------------------------
+
+    def judge(self, asked: Usage, at: datetime, *, later_s: float = 0.0, more: Evidence | None = None) -> Verdict:
+        """Whether `asked` more may be spent at the instant `at`, or so many seconds later. `more` is told as evidence
+        of a Stop."""
+        for meter in self._meters(asked, at, later_s):
+            if meter.exceeded:
+                return meter.stop(self.bounds.level, more)
+        return ALLOW
+
+    def in_time(self, at: datetime) -> Verdict:
+        """Whether anything may be begun at the instant `at`, whatever it costs."""
+        late = next((meter for meter in self._meters(NO_USAGE, at) if meter.timed and meter.exceeded), None)
+        return late.stop(self.bounds.level) if late else ALLOW
+
+    def seconds_left(self, at: datetime) -> float | None:
+        """Until the nearer of the bounds of time; None without one."""
+        left = [meter.limit - (meter.amount or 0.0) for meter in self._meters(NO_USAGE, at) if meter.timed]
+        return min(left, default=None)
+
+    def warn(self, asked: Usage, at: datetime, shares: Sequence[float]) -> tuple[UsageAccount, tuple[Warn, ...]]:
+        """The shares of the bounds that are used up with `asked`, once each, and the account that remembers it."""
+        account, warnings = self, []
+        for meter in self._meters(asked, at):
+            crossed = sum(meter.reaches(share) for share in shares)
+            warnings += [meter.warn(self.bounds.level, share) for share in shares[self._warned(meter) : crossed]]
+            if crossed > self._warned(meter):
+                account = replace(account, warned={**account.warned, meter.measure: crossed})
+        return account, tuple(warnings)
+
+    # -- what happened --------------------------------------------------------------------------------------------
+
+    def refreshed(self, elsewhere: Usage, worked_s: float = 0.0) -> UsageAccount:
+        """The account with what the graph holds of other processes by now."""
+        return replace(self, elsewhere=elsewhere, elsewhere_worked_s=worked_s)
+
+    def reserve(self, turn: str, most: Usage) -> UsageAccount:
+        """The account with a turn's most in it. Reserving a turn again replaces what it held."""
+        return replace(self, open={**self.open, turn: most})
+
+    def settle(self, turn: str, actual: Usage, waited_s: float = 0.0) -> UsageAccount:
+        """The account with what the turn cost instead; what it waited for rate limits is no working time."""
+        rest = {key: spend for key, spend in self.open.items() if key != turn}
+        return replace(self, settled=total_usage((self.settled, actual)), open=rest, worked_s=self.worked_s - waited_s)
+
+    def begun(self, shift: str, at: datetime) -> UsageAccount:
+        """An attempt of this process begins."""
+        return replace(self, shifts={**self.shifts, shift: at})
+
+    def ended(self, shift: str, at: datetime) -> UsageAccount:
+        """It is over."""
+        rest = {key: begun for key, begun in self.shifts.items() if key != shift}
+        worked_s = self.worked_s + (at - self.shifts[shift]).total_seconds()
+        return replace(self, shifts=rest, worked_s=worked_s)
+
+    # -- the figures ----------------------------------------------------------------------------------------------
+
+    def _warned(self, meter: _Meter) -> int:
+        return self.warned.get(meter.measure, 0)
+
+    def _meters(self, asked: Usage, at: datetime, later_s: float = 0.0) -> Iterator[_Meter]:
+        """What is bounded, as it would stand then; times first."""
+        bounds, after = self.bounds, total_usage((self.spent, asked))
+        if bounds.deadline_s is not None:
+            passed = (at - self.started_at).total_seconds() - self.away_s
+            yield _Meter("elapsed time", bounds.deadline_s, passed + later_s)
+        if bounds.working_time_s is not None:
+            shifts = sum((at - begun).total_seconds() for begun in self.shifts.values())
+            yield _Meter(
+                "working time", bounds.working_time_s, self.elsewhere_worked_s + self.worked_s + shifts + later_s
+            )
+        if bounds.max_tokens is not None:
+            yield _Meter("tokens", bounds.max_tokens, after.prompt_tokens + after.completion_tokens)
+        if bounds.max_usd is not None:
+            yield _Meter("cost", bounds.max_usd, after.usd)
+
+
+@dataclass(frozen=True, slots=True)
+class _Meter:
+    """One bounded figure; `amount` None is the unknown price's."""
+
+    measure: Measure
+    limit: float
+    amount: float | None
+
+    @property
+    def timed(self) -> bool:
+        return self.measure not in _CODES
+
+    @property
+    def exceeded(self) -> bool:
+        if self.amount is None:
+            return True
+        return self.amount >= self.limit if self.timed else self.amount > self.limit
+
+    def reaches(self, share: float) -> bool:
+        return self.amount is not None and self.amount + 1e-9 >= share * self.limit
+
+    def stop(self, level: UsageLevel, more: Evidence | None = None) -> Stop:
+        evidence: Evidence = {"level": level, **({"measured": self.measure} if self.timed else {}), **(more or {})}
+        if self.amount is None:
+            evidence = {**evidence, "cost": "unknown, because a turn's model has no price"}
+        code, observed = _CODES.get(self.measure, "deadline"), self.amount or 0.0
+        return Stop(
+            LEDGER, code, stop_reasons.explain(code, observed, self.limit, evidence), observed, self.limit, evidence
+        )
+
+    def warn(self, level: UsageLevel, share: float) -> Warn:
+        used, unit = self.amount or 0.0, _UNITS.get(self.measure, f"seconds of {self.measure}")
+        left = max(self.limit - used, 0.0)
+        message = (
+            f"{share:.0%} of what the {level} may use are reached: {used:.6g} of {self.limit:g} {unit} are spent or "
+            f"reserved, {left:.6g} remain. Finish soon."
+        )
+        evidence: Evidence = {"level": level, "measured": self.measure, "share": share, "remaining": left}
+        return Warn(LEDGER, _CODES.get(self.measure, "deadline"), message, used, self.limit, evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class UsageLedger:
+    """Accounts by id. An operation names a chain of them, outermost first: (run, task, attempt)."""
+
+    accounts: Mapping[str, UsageAccount] = field(default_factory=dict)
+
+    def opened(self, key: str, account: UsageAccount) -> UsageLedger:
+        """The ledger with one more account, or another one in its place."""
+        return UsageLedger({**self.accounts, key: account})
+
+    def closed(self, key: str) -> UsageLedger:
+        """The ledger without an account; those around it keep what it spent."""
+        return UsageLedger({k: account for k, account in self.accounts.items() if k != key})
+
+    def refreshed(self, key: str, elsewhere: Usage, worked_s: float = 0.0) -> UsageLedger:
+        """The ledger with an account brought up to what the graph holds of other processes."""
+        return self._with({key: self.accounts[key].refreshed(elsewhere, worked_s)})
+
+    def judge(self, chain: Sequence[str], asked: Usage, at: datetime) -> Verdict:
+        """Allow, or the Stop of the outermost account that cannot bear `asked`. Ask at the start too: with
+        NOTHING, or with `Spend(usd=None)` where the model has no price."""
+        return _first(self.accounts[key].judge(asked, at) for key in chain)
+
+    def in_time(self, chain: Sequence[str], at: datetime) -> Verdict:
+        """Allow, or the Stop of the outermost account whose time is up."""
+        return _first(self.accounts[key].in_time(at) for key in chain)
+
+    def seconds_left(self, chain: Sequence[str], at: datetime) -> float | None:
+        """Until the nearest bound of time; None without one."""
+        left = (self.accounts[key].seconds_left(at) for key in chain)
+        return min((seconds for seconds in left if seconds is not None), default=None)
+
+    def warn(
+        self, chain: Sequence[str], asked: Usage, at: datetime, shares: Sequence[float]
+    ) -> tuple[UsageLedger, tuple[Warn, ...]]:
+        """What the accounts warn of, with `asked` in them, and the ledger that does not say it again."""
+        warned = {key: self.accounts[key].warn(asked, at, shares) for key in chain}
+        ledger = self._with({key: account for key, (account, _) in warned.items()})
+        return ledger, tuple(warning for _, warnings in warned.values() for warning in warnings)
+
+    def reserve(self, chain: Sequence[str], turn: str, most: Usage) -> UsageLedger:
+        """Every account of the chain with a turn's most reserved. Judge first."""
+        return self._with({key: self.accounts[key].reserve(turn, most) for key in chain})
+
+    def settle(self, chain: Sequence[str], turn: str, actual: Usage, waited_s: float = 0.0) -> UsageLedger:
+        """Every account of the chain with what the turn cost."""
+        return self._with({key: self.accounts[key].settle(turn, actual, waited_s) for key in chain})
+
+    def begun(self, chain: Sequence[str], shift: str, at: datetime) -> UsageLedger:
+        """Every account of the chain with an attempt that begins."""
+        return self._with({key: self.accounts[key].begun(shift, at) for key in chain})
+
+    def ended(self, chain: Sequence[str], shift: str, at: datetime) -> UsageLedger:
+        """Every account of the chain without it."""
+        return self._with({key: self.accounts[key].ended(shift, at) for key in chain})
+
+    def _with(self, changed: Mapping[str, UsageAccount]) -> UsageLedger:
+        return UsageLedger({**self.accounts, **changed})
+
+
+def _first(verdicts: Iterable[Verdict]) -> Verdict:
+    return next((verdict for verdict in verdicts if not isinstance(verdict, Allow)), ALLOW)
+
+
+def idle_s(spans: Iterable[tuple[datetime, datetime]], begun: datetime, now: datetime) -> float:
+    """Seconds from `begun` to `now` in which none of the spans of work was going on: time that no process worked."""
+    idle, reached = 0.0, begun
+    for start, end in sorted(spans):
+        idle += max((start - reached).total_seconds(), 0.0)
+        reached = max(reached, end)
+    return idle + max((now - reached).total_seconds(), 0.0)
+
+
+def total_usage(spends: Iterable[Usage]) -> Usage:
+    """The sum. One unknown price makes the sum's unknown (0 dollars are known)."""
+    held = tuple(spends)
+    known = [spend.usd for spend in held if spend.usd is not None]
+    return Usage(
+        prompt_tokens=sum(spend.prompt_tokens for spend in held),
+        completion_tokens=sum(spend.completion_tokens for spend in held),
+        usd=sum(known) if len(known) == len(held) else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """One figure (tokens or US dollars) of a conversation: what the last settled turn `used`, what the last turn
+    `reserved`, and the largest `step` from one turn's reservation to the next one's. Requests grow with every result,
+    so the next turns are expected to grow by as much again."""
+
+    used: float = 0.0
+    reserved: float = 0.0
+    step: float = 0.0
+
+    def requested(self, reserved: float) -> Forecast:
+        """After a turn was requested that may use so much."""
+        step = max(self.step, reserved - self.reserved) if self.reserved else 0.0
+        return replace(self, reserved=reserved, step=step)
+
+    def settled(self, used: float) -> Forecast:
+        """After that turn's reply."""
+        return replace(self, used=used)
+
+    @property
+    def two_turns(self) -> float:
+        """What a turn is going to use, and the one after it to reserve: where that does not fit, the turn is the last.
+        0 before the first turn, of which nothing is known."""
+        return self.used + self.reserved + 3 * self.step

@@ -1,0 +1,103 @@
+"""Where an attempt starts: on which commit, with which content, told what, and with which budget already spent.
+
+After a rejection from the rejected tree, after a stop by a bound or giving up from the run's head;
+after an interruption where it was cut off, its events folded again, so that no crash refills a budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from orchestrator.domain.attempt import AttemptSummary
+from orchestrator.domain.events import Event, ScopeDecided
+from orchestrator.domain.ports import Workspaces
+from orchestrator.domain.run import Claim
+from orchestrator.engine.services import Services
+from orchestrator.gates.completion import continues
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """`base` is the commit under the work, `tree` the content to begin with. `previous` is the ended attempt whose
+    findings are told, `inherited` the events of those that were cut off since, `finished` the one of them whose worker
+    had already submitted: its gates are still to be passed."""
+
+    base: str
+    base_tree: str
+    tree: str
+    stage: int
+    allowed_paths: tuple[str, ...]
+    previous: AttemptSummary | None = None
+    inherited: tuple[Event, ...] = ()
+    last_event_at: datetime | None = None
+    finished: AttemptSummary | None = None
+    earlier: tuple[AttemptSummary, ...] = ()
+
+
+def find_start(services: Services, claim: Claim, head: str) -> Start:
+    """Read what became of the task's earlier attempts in this run and decide where this one begins."""
+    history = [a for a in services.reader.history(claim.task.id) if a.id != claim.attempt_id]
+    earlier = tuple(a for a in history if a.run_id == claim.run_id)
+    cut_off = _trailing_cut_off(earlier)
+    before = earlier[: len(earlier) - len(cut_off)]
+    previous = before[-1] if before else _stopped_before(history, claim.run_id)
+    inherited = tuple(event for attempt in cut_off for event in services.reader.events(attempt.id))
+    begun = [attempt for attempt in cut_off if attempt.base_commit is not None]  # the others died before they began
+    last = begun[-1] if begun else None
+    source = last or (previous if before else None)
+    base, tree, carried = _ground(services.workspaces, source, head)
+    return Start(
+        base=base,
+        base_tree=services.workspaces.tree_of(base),
+        tree=tree,
+        stage=2 if previous is not None and previous.status == "stopped" else 1,
+        allowed_paths=_allowed(services, claim, source, inherited),
+        previous=previous,
+        inherited=inherited,
+        last_event_at=last.last_event_at if last else None,
+        finished=last if carried and last is not None and last.worker_output and last.tree_after else None,
+        earlier=earlier,
+    )
+
+
+def _stopped_before(history: Sequence[AttemptSummary], run_id: str) -> AttemptSummary | None:
+    """The last attempt of an earlier run where a bound stopped it or it gave up: its analysis is told, so that a new
+    run does not try the same task unchanged. Its work is not taken over: a new run may begin elsewhere."""
+    others = [attempt for attempt in history if attempt.run_id != run_id]
+    last = others[-1] if others else None
+    return last if last is not None and (last.status == "stopped" or last.stop_reason == "gave_up") else None
+
+
+def _trailing_cut_off(earlier: tuple[AttemptSummary, ...]) -> tuple[AttemptSummary, ...]:
+    cut = len(earlier)
+    while cut and continues(earlier[cut - 1]):
+        cut -= 1
+    return earlier[cut:]
+
+
+def _ground(workspaces: Workspaces, source: AttemptSummary | None, head: str) -> tuple[str, str, bool]:
+    """The base commit, the tree, and whether it holds the source's work. Kept work is carried forward onto a head that
+    has moved on, where that merges."""
+    keeps = source is not None and (source.status == "rejected" or continues(source))
+    tree = source.tree_after or source.tree_before if source is not None and keeps else None
+    if source is None or tree is None or source.base_commit is None:
+        return head, workspaces.tree_of(head), False
+    if source.base_commit == head:
+        return head, tree, True
+    merge = workspaces.merge(head=head, base=source.base_commit, tree=tree, message="Carried forward", trailers={})
+    if merge.commit is None:  # the next worker does it again on the new head, with the findings of this one
+        return head, workspaces.tree_of(head), False
+    return head, workspaces.tree_of(merge.commit), True
+
+
+def _allowed(
+    services: Services, claim: Claim, source: AttemptSummary | None, inherited: tuple[Event, ...]
+) -> tuple[str, ...]:
+    """The task's allowed paths and what earlier attempts were granted beside them."""
+    if source is None:
+        return claim.task.allowed_paths
+    events = inherited or services.reader.events(source.id)
+    granted = [path for event in events if isinstance(event, ScopeDecided) and event.granted for path in event.paths]
+    return tuple(dict.fromkeys((*claim.task.allowed_paths, *source.allowed_paths, *granted)))

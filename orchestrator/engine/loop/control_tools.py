@@ -1,0 +1,172 @@
+"""The control tools of a worker that do not end its attempt: report_progress, request_budget, request_scope.
+
+They are free of the budget, never cached, and recorded as Checkpoint and BudgetRequest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from orchestrator.domain.assignment import GrantRequest
+from orchestrator.domain.events import BudgetDecided, Event, ScopeDecided
+from orchestrator.domain.events import ProgressReported as Progress
+from orchestrator.domain.finding import Finding, findings_hash
+from orchestrator.domain.globs import matches_any
+from orchestrator.domain.model_io import ToolCall, ToolResult
+from orchestrator.domain.ports import Clock
+from orchestrator.domain.task import Task
+from orchestrator.domain.verdict import Verdict
+from orchestrator.engine.loop.journal import Journal
+from orchestrator.engine.loop.standing import Standing
+from orchestrator.engine.loop.steps import said
+from orchestrator.planning.plan_file import repository_path
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The answer to a GrantRequest; `amount` is 0 and `paths` empty when it is refused."""
+
+    granted: bool
+    amount: int
+    paths: tuple[str, ...]
+    reason: str
+    decided_by: str
+
+
+def refused_grant(reason: str, decided_by: str) -> Grant:
+    """No."""
+    return Grant(granted=False, amount=0, paths=(), reason=reason, decided_by=decided_by)
+
+
+GrantPolicy = Callable[[GrantRequest], Grant]
+
+
+class WorkerControls:
+    """One attempt's control tools. At most one grant of each kind, calls at most half the original budget; what
+    the attempts that it continues were granted (`inherited`) counts, so that a crash gives no second grant."""
+
+    def __init__(
+        self,
+        task: Task,
+        findings: tuple[Finding, ...],
+        arbiter: GrantPolicy,
+        clock: Clock,
+        changed: Callable[[str], tuple[str, ...]],
+        inherited: Iterable[Event] = (),
+    ) -> None:
+        self.granted_paths: tuple[str, ...] = ()
+        self._task = task
+        self._findings_hash = findings_hash(findings)
+        self._arbiter = arbiter
+        self._clock = clock
+        self._changed = changed
+        self._granted = {
+            "calls" if isinstance(event, BudgetDecided) else "scope"
+            for event in inherited
+            if isinstance(event, BudgetDecided | ScopeDecided) and event.granted
+        }
+
+    def apply(
+        self, call: ToolCall, seq: int, journal: Journal, standing: Standing
+    ) -> tuple[ToolResult, tuple[Verdict, ...]]:
+        """Record what the worker says or asks, and answer it. Verdicts are the GuardSet's over that record."""
+        if call.tool == "report_progress":
+            return self._report(call, seq, journal, standing.tree)
+        request = self._request(call, journal, standing)
+        grant = self._decide(request)
+        if grant.granted:
+            self._granted.add(request.kind)
+            self.granted_paths += grant.paths
+        verdicts = journal.judge(self._decided(request, grant, seq, journal))
+        return said(_answer(request, grant), ok=True), verdicts
+
+    def _report(self, call: ToolCall, seq: int, journal: Journal, tree: str) -> tuple[ToolResult, tuple[Verdict, ...]]:
+        event = Progress(
+            seq=journal.next_seq(),
+            at=self._clock.now(),
+            call_seq=seq,
+            at_tool_call=journal.guard_set.calls_executed,
+            description=str(call.arguments["description"]),
+            tree_after=tree,
+            findings_hash=self._findings_hash,
+        )
+        return said("Noted."), journal.judge(event)
+
+    def _request(self, call: ToolCall, journal: Journal, standing: Standing) -> GrantRequest:
+        guard_set = journal.guard_set
+        return GrantRequest(
+            kind="calls" if call.tool == "request_budget" else "scope",
+            task=self._task,
+            justification=str(call.arguments.get("justification", "")),
+            additional=int(call.arguments.get("additional", 0)),
+            paths=tuple(call.arguments.get("paths", ())),
+            calls_used=guard_set.calls_executed,
+            budget=guard_set.budget,
+            files_changed=self._changed(standing.tree),
+            recent_calls=standing.recent_calls,
+            most=max(self._task.tool_call_budget // 2, 1),
+        )
+
+    def _decide(self, request: GrantRequest) -> Grant:
+        if request.kind in self._granted:
+            return refused_grant("Only one grant of each kind an attempt.", "rule")
+        answer = self._arbiter(request)
+        if not answer.granted:
+            return refused_grant(answer.reason, answer.decided_by)
+        amount = min(answer.amount, request.most, request.additional) if request.kind == "calls" else 0
+        paths = within(answer.paths, request.paths) if request.kind == "scope" else ()
+        if amount <= 0 and not paths:
+            return refused_grant(
+                f"The answer granted nothing of what was asked. {answer.reason}".strip(), answer.decided_by
+            )
+        return Grant(granted=True, amount=amount, paths=paths, reason=answer.reason, decided_by=answer.decided_by)
+
+    def _decided(self, request: GrantRequest, grant: Grant, seq: int, journal: Journal) -> Event:
+        if request.kind == "calls":
+            return BudgetDecided(
+                seq=journal.next_seq(),
+                at=self._clock.now(),
+                call_seq=seq,
+                additional=request.additional,
+                justification=request.justification,
+                granted=grant.granted,
+                granted_calls=grant.amount,
+                decided_by=grant.decided_by,
+                reason=grant.reason,
+            )
+        return ScopeDecided(
+            seq=journal.next_seq(),
+            at=self._clock.now(),
+            call_seq=seq,
+            paths=grant.paths if grant.granted else request.paths,
+            justification=request.justification,
+            granted=grant.granted,
+            decided_by=grant.decided_by,
+            reason=grant.reason,
+        )
+
+
+def within(granted: Iterable[str], asked: tuple[str, ...]) -> tuple[str, ...]:
+    """Of the granted paths those that were asked for, word by word, or as a single path that an asked one covers: a
+    model's answer never opens more than the question."""
+    return tuple(dict.fromkeys(path for path in granted if _is_path(path) and _covered(path, asked)))
+
+
+def _covered(path: str, asked: tuple[str, ...]) -> bool:
+    wild = any(char in "*?[\\" for char in path)
+    return path in asked or (not wild and not path.endswith("/") and matches_any(path, asked))
+
+
+def _is_path(path: str) -> bool:
+    try:
+        return bool(repository_path(path))
+    except ValueError:
+        return False
+
+
+def _answer(request: GrantRequest, grant: Grant) -> str:
+    if not grant.granted:
+        return f"Refused: {grant.reason}"
+    what = f"{grant.amount} more tool calls" if request.kind == "calls" else f"you may change {', '.join(grant.paths)}"
+    return f"Granted: {what}. {grant.reason}"

@@ -1,0 +1,155 @@
+"""Executing a plan: which run is opened or joined, what it may touch, and how it would go (`--dry-run`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+from orchestrator import __version__
+from orchestrator.config.settings import BOUNDS
+from orchestrator.domain.errors import PlanError, UserError
+from orchestrator.domain.lifecycle import OPEN_RUN
+from orchestrator.domain.plan import Plan
+from orchestrator.domain.ports import GraphReader
+from orchestrator.domain.progress import RunStarted
+from orchestrator.domain.run import Run
+from orchestrator.domain.task import Task, TaskState
+from orchestrator.domain.text import counted
+from orchestrator.engine.loop.metering import RunMeter
+from orchestrator.engine.scheduler import RunResult, Scheduler
+from orchestrator.engine.services import Services
+from orchestrator.planning.dag import generations, with_dependencies
+from orchestrator.planning.dag import worst_case as worst_case
+
+
+@dataclass(frozen=True, slots=True)
+class ExecuteOptions:
+    """What `orchestrate execute` was asked: which tasks, how many at once, join or start anew, and the run's bounds."""
+
+    parallel: int = 1
+    keys: tuple[str, ...] = ()
+    resume: bool = False
+    fresh: bool = False
+
+
+def prepare_run(services: Services, plan: Plan, options: ExecuteOptions, home: Path) -> tuple[Scheduler, Run] | None:
+    """Open or join the plan's run; None when everything is completed already. Raises PlanError for a plan that may
+    not be executed and UserError for options that do not fit it."""
+    if plan.status in ("draft", "rejected"):
+        raise PlanError(
+            f"Plan {plan.id} is {plan.status} and cannot be executed.",
+            next_step=f"See `orchestrate show {plan.id}` and plan again.",
+        )
+    keys = wanted(plan, options.keys)
+    newest = services.reader.newest_run(plan.id)
+    joins = newest is not None and newest.status in OPEN_RUN and not options.fresh
+    if options.resume and not joins:
+        raise UserError(f"Plan {plan.id} has no open run to resume.", next_step="Leave --resume out to start one.")
+    if not joins and not options.fresh and plan.status == "done":
+        return None
+    if joins and newest is not None:
+        services = _bounded_as(services, newest)
+    run = services.writer.open_run(_new_run(services, plan, options, newest), fresh=options.fresh)
+    scheduler = Scheduler(services, plan, run, RunMeter(services, run), home=home, keys=keys)
+    services.listener(
+        RunStarted(
+            services.clock.now(), run.id, plan.id, run.branch, keys or tuple(p.task.key for p in plan.tasks),
+            options.parallel, run.sandbox_level, run.joined, bounds_in_words(services, plan, services.reader.tasks(plan.id), keys),
+        )
+    )  # fmt: skip
+    return scheduler, run
+
+
+def find_plan(reader: GraphReader, repository_id: str, text: str | None) -> Plan:
+    """The plan of an ID, or the repository's newest. Raises UserError when there is none."""
+    if text is not None:
+        label, found = reader.resolve(text, repository_id)
+        if label != "Plan":
+            raise UserError(f"{text} is a {label}, not a plan.", next_step="`orchestrate status` names the plans.")
+        return reader.plan(found)
+    newest = reader.newest_plan(repository_id, status="ready") or reader.newest_plan(repository_id)
+    if newest is None:
+        raise UserError(
+            "This repository has no plan yet.",
+            next_step='Make one: `orchestrate plan "what you want"`, or plan --file.',
+        )
+    return reader.plan(newest)
+
+
+def run_plan(scheduler: Scheduler, options: ExecuteOptions) -> RunResult:
+    """Execute the run to its end."""
+    return scheduler.execute(options.parallel)
+
+
+def wanted(plan: Plan, keys: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The named tasks with everything that they depend on, in plan order; None for all. Raises UserError."""
+    if not keys:
+        return None
+    return tuple(task.key for task in with_dependencies([p.task for p in plan.tasks], keys))
+
+
+def order(plan: Plan, states: tuple[TaskState, ...], keys: tuple[str, ...] | None) -> tuple[tuple[str, ...], ...]:
+    """The tasks still to be executed, by generation: those of one generation may run at once."""
+    return generations(_open_tasks(plan, states, keys))
+
+
+def _open_tasks(plan: Plan, states: tuple[TaskState, ...], keys: tuple[str, ...] | None) -> list[Task]:
+    done = {s.task.key for s in states if s.status in ("completed", "split", "cancelled")}
+    return [p.task for p in plan.tasks if p.task.key not in done and (keys is None or p.task.key in keys)]
+
+
+def bounds_in_words(
+    services: Services, plan: Plan, states: tuple[TaskState, ...], keys: tuple[str, ...] | None
+) -> tuple[str, ...]:
+    """What the tasks still to be executed may use at most, in words, before the run starts."""
+    tasks = _open_tasks(plan, states, keys)
+    most = worst_case(tasks, request_factor=services.settings.guards.request_factor)
+    run = services.settings.run
+    where = f"{counted(most.attempts, 'attempt')} of {counted(most.tasks, 'task')}"
+    said = [f"at most {counted(most.tool_calls, 'tool call')} in {where}"]
+    said += _in_words(run.max_cost_usd, run.max_tokens, run.deadline_s, run.working_time_s)
+    each = _in_words(run.task_max_cost_usd, run.task_max_tokens, run.task_deadline_s, run.task_working_time_s)
+    return (*said, *(f"{words} a task" for words in each))
+
+
+def _in_words(
+    usd: float | None, tokens: int | None, deadline_s: float | None, working_s: float | None
+) -> Iterator[str]:
+    if usd is not None:
+        yield f"at most ${usd:,.2f}"
+    if tokens is not None:
+        yield f"at most {tokens:,} tokens"
+    if deadline_s is not None:
+        yield f"at most {timedelta(seconds=deadline_s)}"
+    if working_s is not None:
+        yield f"at most {timedelta(seconds=working_s)} of work"
+
+
+def _bounded_as(services: Services, run: Run) -> Services:
+    """The services under the run's own bounds where none is given now: a bound outlives the process that it was told."""
+    recorded, given = json.loads(run.settings_json).get("run", {}), services.settings.run
+    kept = {name: recorded.get(name) for name in BOUNDS if getattr(given, name) is None}
+    return replace(services, settings=services.settings.model_copy(update={"run": given.model_copy(update=kept)}))
+
+
+def _new_run(services: Services, plan: Plan, options: ExecuteOptions, newest: Run | None) -> Run:
+    """A run on the plan's base, or on what the last one has accepted."""
+    run_id = services.ids.new("r")
+    head = plan.base_commit if options.fresh or newest is None else newest.head_commit
+    return Run(
+        id=run_id,
+        plan_id=plan.id,
+        status="running",
+        started_at=services.clock.now(),
+        parallelism=options.parallel,
+        engine="local",
+        settings_json=json.dumps(services.settings.model_dump(mode="json"), sort_keys=True),
+        branch=f"orchestrate/{run_id}",
+        base_commit=plan.base_commit if options.fresh or newest is None else newest.base_commit,
+        head_commit=head,
+        sandbox_level=services.workspaces.sandbox_level,
+        version=__version__,
+    )

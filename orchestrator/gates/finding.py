@@ -1,0 +1,32 @@
+"""The one way in which gates make a finding: with a fingerprint of ours."""
+
+from __future__ import annotations
+
+from orchestrator.domain.finding import Finding, FindingSource, Severity
+from orchestrator.gates.fingerprint import fingerprint
+
+
+def make_finding(
+    source: FindingSource,
+    code: str,
+    locus: str,
+    message: str,
+    required_fix: str,
+    *,
+    severity: Severity = "error",
+    symptom: str = "",
+    workspace_root: str = "",
+    evidence: str = "",
+) -> Finding:
+    """A finding that is known again by code, locus and `symptom`, not by its message: rewording is no new one.
+    Times, durations, line numbers and `workspace_root` in the symptom make no difference."""
+    return Finding(
+        code=code,
+        severity=severity,
+        message=message,
+        source=source,
+        locus=locus,
+        required_fix=required_fix,
+        fingerprint=fingerprint(code, locus, symptom, workspace_root=workspace_root),
+        evidence=evidence,
+    )

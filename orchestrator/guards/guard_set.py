@@ -1,0 +1,187 @@
+"""The GuardSet: many guards as one. The strictest verdict wins, Stop is absorbing, a guard that raises stops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+from orchestrator.domain.events import (
+    Event,
+    Finished,
+    GuardFired,
+    ReplyReceived,
+    RequestedCall,
+    ToolFinished,
+    ToolRequested,
+)
+from orchestrator.domain.verdict import ALLOW, Allow, Stop, Verdict, strictness
+from orchestrator.guards.budget import BudgetGuard
+from orchestrator.guards.checkpoint import CheckpointGuard
+from orchestrator.guards.deadline import DeadlineGuard
+from orchestrator.guards.duplicates import Duplicates
+from orchestrator.guards.guard import Guard, stop
+from orchestrator.guards.limits import GuardLimits
+from orchestrator.guards.malformed import MalformedGuard
+from orchestrator.guards.names import NamesGuard
+from orchestrator.guards.no_action import NoActionGuard
+from orchestrator.guards.repetition import RepetitionGuard
+from orchestrator.guards.same_error import SameErrorGuard
+from orchestrator.guards.scope import ScopeGuard
+from orchestrator.guards.stall import StallGuard
+from orchestrator.guards.thrash import ThrashGuard
+from orchestrator.guards.usage import UsageGuard
+from orchestrator.guards.window import WindowGuard
+
+Role = Literal["worker", "verifier", "planner"]
+
+
+@dataclass(frozen=True, slots=True)
+class GuardSet:
+    """A frozen value: the same events folded from the same beginning give the same GuardSet, live or rebuilt from the
+    graph. `repeats` are the calls of the newest reply that are identical to an earlier one of it: answered by that one,
+    whether it was executed, refused, malformed or a control tool, they count for no guard. One that is executed after
+    all, because something was written or granted in between, counts."""
+
+    limits: GuardLimits
+    guards: tuple[Guard, ...]
+    duplicates: Duplicates
+    repeats: frozenset[int] = frozenset()
+    stopped: Stop | None = None
+
+    @classmethod
+    def begin(
+        cls, limits: GuardLimits, budget: int, allowed_paths: tuple[str, ...], *, role: Role = "worker"
+    ) -> GuardSet:
+        """The GuardSet of an attempt (`worker`), or of a review or planning round, which write nothing and report to
+        nobody: they have neither scope nor checkpoints. `budget` is in executed tool calls."""
+        shares = limits.budget_warnings
+        guards: tuple[Guard, ...] = (
+            BudgetGuard(limits, budget),
+            UsageGuard("tokens", limits.max_tokens, shares),
+            UsageGuard("cost", limits.max_cost_usd, shares),
+            DeadlineGuard(limits.deadline_s, shares),
+            DeadlineGuard(limits.working_time_s, shares, working=True),
+            RepetitionGuard.begin(limits),
+            NamesGuard(limits),
+            SameErrorGuard(limits),
+            StallGuard.begin(limits),
+            NoActionGuard(limits),
+            ThrashGuard(limits),
+            MalformedGuard(limits),
+            WindowGuard(limits),
+        )
+        if role == "worker":
+            guards = (*guards, CheckpointGuard(limits, budget), ScopeGuard(allowed_paths))
+        return cls(limits, guards, Duplicates.begin(limits))
+
+    # -- what the engine asks ------------------------------------------------------------------------------------
+
+    @property
+    def budget(self) -> int:
+        """Executed calls that are allowed, grants included."""
+        return self._budget.budget
+
+    @property
+    def calls_executed(self) -> int:
+        """Executed calls so far, control tools and served duplicates left out."""
+        return self._budget.used
+
+    @property
+    def calls_requested(self) -> int:
+        """Calls asked for so far, as the request bound counts them."""
+        return self._budget.requested
+
+    @property
+    def requests_limit(self) -> int:
+        """Calls that may be asked for, grants included."""
+        return self._budget.most_requests
+
+    @property
+    def withholds_tools(self) -> bool:
+        """Whether the next turn may offer finishing tools alone."""
+        bounds = (g.withholds_tools for g in self.guards if isinstance(g, BudgetGuard | UsageGuard | DeadlineGuard))
+        return any(bounds) or self._stall.forces
+
+    def seconds_left(self, at: datetime) -> float | None:
+        """Until the nearer deadline, at the instant `at`; None without one."""
+        left = (g.seconds_left(at) for g in self.guards if isinstance(g, DeadlineGuard))
+        return min((seconds for seconds in left if seconds is not None), default=None)
+
+    @property
+    def progress_due(self) -> bool:
+        """Whether a progress report should be asked for with the next notices."""
+        return any(guard.due for guard in self.guards if isinstance(guard, CheckpointGuard))
+
+    @property
+    def stall_count(self) -> int:
+        """Identical batches in a row without a new result."""
+        return self._stall.count
+
+    def earlier(self, call: RequestedCall) -> int | None:
+        """The seq of the call whose result answers this one, or None when it must be executed."""
+        return self.duplicates.earlier(call)
+
+    @property
+    def _budget(self) -> BudgetGuard:
+        return next(guard for guard in self.guards if isinstance(guard, BudgetGuard))
+
+    @property
+    def _stall(self) -> StallGuard:
+        return next(guard for guard in self.guards if isinstance(guard, StallGuard))
+
+    # -- the fold ------------------------------------------------------------------------------------------------
+
+    def observe(self, event: Event) -> tuple[GuardSet, Verdict]:
+        """The GuardSet after the event, and the strictest verdict over it."""
+        guard_set, verdicts = self.judge(event)
+        return guard_set, (verdicts[0] if verdicts else ALLOW)
+
+    def judge(self, event: Event) -> tuple[GuardSet, tuple[Verdict, ...]]:
+        """The GuardSet after the event, and every verdict other than Allow, strictest first. After a Stop it is that."""
+        if self.stopped is not None:
+            return self, (self.stopped,)
+        if isinstance(event, GuardFired | Finished):
+            return self, ()
+        if self._repeated(event):
+            return self, ()
+        return self._fold(event)
+
+    def _repeated(self, event: Event) -> bool:
+        """Whether the event is about a call that an identical one of the same reply answers."""
+        if isinstance(event, ToolRequested):
+            return event.duplicate_of is not None and event.seq in self.repeats
+        return isinstance(event, ToolFinished) and event.status == "duplicate" and event.seq in self.repeats
+
+    def _fold(self, event: Event) -> tuple[GuardSet, tuple[Verdict, ...]]:
+        try:
+            duplicates = self.duplicates.observe(event)
+            refused = self.duplicates.judge(event, forcing=self._stall.forcing)
+            pairs = [guard.observe(event) for guard in self.guards]
+        except Exception as error:  # fail closed: whatever a guard raises, the attempt must not go on unguarded
+            return self._failed(error)
+        spoken = [verdict for _, verdict in pairs if not isinstance(verdict, Allow)]
+        if not isinstance(refused, Allow):
+            spoken.append(refused)
+        spoken.sort(key=strictness, reverse=True)
+        stopped = spoken[0] if spoken and isinstance(spoken[0], Stop) else None
+        repeats = _repeats(event) if isinstance(event, ReplyReceived) else self.repeats
+        after = GuardSet(self.limits, tuple(guard for guard, _ in pairs), duplicates, repeats, stopped)
+        return after, tuple(spoken)
+
+    def _failed(self, error: Exception) -> tuple[GuardSet, tuple[Verdict, ...]]:
+        failed = stop("panel", "guard_failed", 1, 0, {"error": f"{type(error).__name__}: {error}"})
+        return replace(self, stopped=failed), (failed,)
+
+
+def _repeats(reply: ReplyReceived) -> frozenset[int]:
+    first: dict[str, int] = {}
+    return frozenset(c.seq for c in reply.calls if first.setdefault(c.signature, c.seq) != c.seq)
+
+
+def replay(guard_set: GuardSet, events: Sequence[Event]) -> GuardSet:
+    """The GuardSet after the events, as the live one was after them."""
+    for event in events:
+        guard_set, _ = guard_set.observe(event)
+    return guard_set

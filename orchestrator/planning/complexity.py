@@ -1,0 +1,194 @@
+"""How big a task is, by arithmetic over what it declares.
+
+    score = 10*filesWritten + 2*filesRead + 5*acceptanceCriteria + 3*edgeCases + 5*dependencies + 5*verification
+
+Criteria are the acceptance criteria alone, in the score and in the rule against many of them: verification_criteria
+are how QC reads the work, not more of it, so that a stored factor always explains the refusal it led to. Verification
+counts the task's own commands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from orchestrator.domain.plan import Assessment, Band
+from orchestrator.domain.task import TaskKind
+from orchestrator.planning.plan_file import TaskFile
+
+_LEAST_HISTORY = 5
+_HISTORY_SHARE = 0.95
+
+
+class Thresholds(Protocol):
+    """The numbers of the rule; the settings' `[complexity]` is one."""
+
+    @property
+    def moderate_from(self) -> int:
+        """Scores from here on are moderate [50]."""
+        ...
+
+    @property
+    def refused_above(self) -> int:
+        """Scores above are refused [100]."""
+        ...
+
+    @property
+    def many_criteria(self) -> int:
+        """So many criteria with more than one written file are refused [8]."""
+        ...
+
+
+class Budgets(Protocol):
+    """Tool calls by kind; the settings' `[budgets]` is one."""
+
+    @property
+    def simple(self) -> int: ...
+    @property
+    def moderate(self) -> int: ...
+    @property
+    def complex(self) -> int: ...
+    @property
+    def research(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """The six counts of the score."""
+
+    files_written: int = 0
+    files_read: int = 0
+    acceptance_criteria: int = 0
+    edge_cases: int = 0
+    dependencies: int = 0
+    verification_commands: int = 0
+
+    @property
+    def score(self) -> int:
+        """The weighted sum."""
+        return (
+            10 * self.files_written
+            + 2 * self.files_read
+            + 5 * (self.acceptance_criteria + self.dependencies + self.verification_commands)
+            + 3 * self.edge_cases
+        )
+
+
+def factors_of(task: TaskFile) -> Factors:
+    """What a task declares, counted."""
+    return Factors(
+        files_written=len(task.files_written),
+        files_read=len(task.files_read),
+        acceptance_criteria=len(task.acceptance_criteria),
+        edge_cases=len(task.edge_cases),
+        dependencies=len(task.depends_on),
+        verification_commands=len(task.verification),
+    )
+
+
+def band_of(score: int, thresholds: Thresholds) -> Band:
+    """simple below the first threshold, moderate up to and with the second, too_complex above."""
+    if score > thresholds.refused_above:
+        return "too_complex"
+    return "moderate" if score >= thresholds.moderate_from else "simple"
+
+
+def estimate(score: int, thresholds: Thresholds) -> int:
+    """Tool calls expected before there is any history: the score, twice the score above the refusing threshold."""
+    return 2 * score if score > thresholds.refused_above else score
+
+
+def assess(task: TaskFile, thresholds: Thresholds, refusals: tuple[str, ...] = ()) -> Assessment:
+    """The arithmetic about one task. `refusals` are further reasons to reject it, found by pre-flight; the task's
+    override lets it pass all of them and is recorded beside the reasons it overrode."""
+    factors = factors_of(task)
+    band = band_of(factors.score, thresholds)
+    reasons = (*_too_complex(factors, thresholds), *refusals)
+    justified = task.override is not None
+    return Assessment(
+        score=factors.score,
+        band=band,
+        estimated_tool_calls=estimate(factors.score, thresholds),
+        files_written=factors.files_written,
+        files_read=factors.files_read,
+        acceptance_criteria=factors.acceptance_criteria,
+        edge_cases=factors.edge_cases,
+        dependencies=factors.dependencies,
+        verification_commands=factors.verification_commands,
+        threshold=thresholds.refused_above,
+        recommendation=_recommendation(task, factors, thresholds),
+        rejected_because=reasons,
+        overridden=justified and (bool(reasons) or task.kind in ("complex", "research")),
+        justification=task.override or "",
+    )
+
+
+def effective_kind(task: TaskFile, band: Band) -> TaskKind:
+    """The kind that sets the budget: the greater of the one declared and the one of the band. A task is not made
+    smaller by calling it simple."""
+    by_band: TaskKind = "complex" if band == "too_complex" else band
+    order: list[TaskKind] = ["simple", "moderate", "complex", "research"]
+    return max(by_band, task.kind or by_band, key=order.index)
+
+
+def budget_of(kind: TaskKind, budgets: Budgets) -> int:
+    """Tool calls of one attempt by kind."""
+    by_kind = {
+        "simple": budgets.simple,
+        "moderate": budgets.moderate,
+        "complex": budgets.complex,
+        "research": budgets.research,
+    }
+    return by_kind[kind]
+
+
+def budget_from_history(accepted_calls: Sequence[int], own: int) -> int:
+    """The default budget of a kind whose `own` budget is the settings', given the tool calls of its accepted attempts:
+    the 95th percentile (nearest rank), rounded up to the next 5, within half of `own` and `own`. Fewer than 5 attempts
+    say nothing."""
+    if len(accepted_calls) < _LEAST_HISTORY:
+        return own
+    rank = math.ceil(_HISTORY_SHARE * len(accepted_calls))
+    needed = sorted(accepted_calls)[rank - 1]
+    return min(max(5 * math.ceil(needed / 5), math.ceil(own / 2)), own)
+
+
+def _too_complex(factors: Factors, thresholds: Thresholds) -> tuple[str, ...]:
+    reasons = []
+    if factors.score > thresholds.refused_above:
+        reasons.append(f"too complex: score {factors.score}, limit {thresholds.refused_above}; split it")
+    if factors.files_written > 1 and factors.acceptance_criteria >= thresholds.many_criteria:
+        reasons.append(
+            f"too much at once: {factors.files_written} files written with {factors.acceptance_criteria} criteria, "
+            f"limit {thresholds.many_criteria - 1}; split it by file"
+        )
+    return tuple(reasons)
+
+
+def _recommendation(task: TaskFile, factors: Factors, thresholds: Thresholds) -> str:
+    """How to split what is too much; else a word on a kind that its band overrules; else nothing."""
+    if _too_complex(factors, thresholds):
+        return _split_by_file(task) if factors.files_written > 1 else _split_by_criteria(task, thresholds)
+    band = band_of(factors.score, thresholds)
+    if task.kind == "simple" and band == "moderate":
+        return f"The score {factors.score} is moderate, not simple: the moderate budget applies."
+    return ""
+
+
+def _split_by_file(task: TaskFile) -> str:
+    parts = [f"{task.key}.{number} writes {path}" for number, path in enumerate(task.files_written, start=1)]
+    return (
+        f"Split into {len(parts)} tasks, one per written file, each after the one before: {'; '.join(parts)}. "
+        "Give each the criteria, edge cases and verification that concern its file alone."
+    )
+
+
+def _split_by_criteria(task: TaskFile, thresholds: Thresholds) -> str:
+    criteria = len(task.acceptance_criteria)
+    groups = max(2, -(-criteria // max(1, thresholds.many_criteria // 2)))
+    return (
+        f"Split into {groups} tasks, each after the one before, with about {-(-criteria // groups)} of the {criteria} "
+        "acceptance criteria and the edge cases, files and verification that belong to them."
+    )

@@ -1,0 +1,65 @@
+"""The DAG's arithmetic: what may start together, what a task needs before it, what a run can use at most."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import networkx as nx
+
+from orchestrator.domain.errors import UserError
+from orchestrator.domain.task import Task
+from orchestrator.domain.text import nearest
+
+
+@dataclass(frozen=True, slots=True)
+class WorstCase:
+    """What a run can use at worst; `requests` are requests of the model."""
+
+    tasks: int
+    attempts: int
+    tool_calls: int
+    requests: int
+
+
+def graph_of(depends_on: Mapping[str, Iterable[str]]) -> nx.DiGraph[str]:
+    """Edges lead from a task to what waits for it; nodes keep the mapping's order."""
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(depends_on)
+    graph.add_edges_from((before, key) for key, others in depends_on.items() for before in others)
+    return graph
+
+
+def generations(tasks: Sequence[Task]) -> tuple[tuple[str, ...], ...]:
+    """Keys by the earliest round in which they can start; within a round in plan order."""
+    place = {task.key: index for index, task in enumerate(tasks)}
+    rounds = nx.topological_generations(_graph(tasks))
+    return tuple(tuple(sorted(keys, key=place.__getitem__)) for keys in rounds)
+
+
+def with_dependencies(tasks: Sequence[Task], keys: Collection[str]) -> tuple[Task, ...]:
+    """The named tasks and all that they depend on, in plan order. Raises UserError for an unknown key."""
+    graph = _graph(tasks)
+    known = [task.key for task in tasks]
+    for key in keys:
+        if key not in graph:
+            raise UserError(f"The plan has no task {key!r}{nearest(key, known)}.", next_step=_known(known))
+    wanted = set(keys).union(*(nx.ancestors(graph, key) for key in keys))
+    return tuple(task for task in tasks if task.key in wanted)
+
+
+def worst_case(tasks: Sequence[Task], *, request_factor: int) -> WorstCase:
+    """At worst every task uses all its attempts, each its whole budget and, with refused and duplicate calls,
+    `request_factor` times that many requests of the model."""
+    calls = sum(task.max_attempts * task.tool_call_budget for task in tasks)
+    return WorstCase(len(tasks), sum(task.max_attempts for task in tasks), calls, calls * request_factor)
+
+
+def _graph(tasks: Sequence[Task]) -> nx.DiGraph[str]:
+    present = {task.key for task in tasks}
+    return graph_of({task.key: [key for key in task.depends_on if key in present] for task in tasks})
+
+
+def _known(keys: Sequence[str]) -> str:
+    shown = ", ".join(keys[:20])
+    return f"Its tasks are: {shown}{', ...' if len(keys) > 20 else ''}."

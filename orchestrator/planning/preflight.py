@@ -1,0 +1,206 @@
+"""Pre-flight: a plan file's tasks, judged before anything is spent on them.
+
+A task is rejected when it is too complex, when one of its verification commands is none that a machine can execute,
+or when neither it nor the plan has one that can. `override` lets it pass all of these; what nobody can execute is then
+judged by QC as a criterion, since the engine runs commands only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from types import MappingProxyType
+
+import networkx as nx
+
+from orchestrator.domain.globs import NEW_ONLY, literal
+from orchestrator.domain.plan import Assessment, PlannedTask
+from orchestrator.domain.ports import Ids
+from orchestrator.domain.task import Task
+from orchestrator.planning.commands import executable
+from orchestrator.planning.complexity import Budgets, Thresholds, assess, budget_from_history, budget_of, effective_kind
+from orchestrator.planning.dag import graph_of
+from orchestrator.planning.graph_checks import command_refusal
+from orchestrator.planning.plan_file import PlanFile, TaskFile
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """The judged tasks in plan order, what the plan itself is refused for, and what is only worth a warning."""
+
+    tasks: tuple[PlannedTask, ...]
+    refusals: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the plan can be executed as a whole."""
+        return not self.refusals and all(planned.status == "pending" for planned in self.tasks)
+
+
+def judge_plan(
+    plan: PlanFile,
+    *,
+    plan_id: str,
+    ids: Ids,
+    thresholds: Thresholds,
+    budgets: Budgets,
+    repository_files: Iterable[str] = (),
+    history: Mapping[str, Sequence[int]] = MappingProxyType({}),
+) -> Preflight:
+    """Every task with its assessment and the status that it is stored with. `repository_files` are the paths of the
+    base commit, `history` the tool calls of the repository's accepted attempts by the kind of their task."""
+    files = frozenset(repository_files)
+    refusals = _refused(verification=plan.verification, full_verification=plan.full_verification)
+    plan_level = any(executable(command) is None for command in plan.verification)
+    tasks = tuple(
+        _from_history(
+            _planned(task, plan_id, ids.new("t"), thresholds, budgets, files, plan_level=plan_level), task, history
+        )
+        for task in plan.tasks
+    )
+    return Preflight(tasks, refusals, (*_unreadable(plan, files), *_idle(plan), *_contended(plan)))
+
+
+def default_allowed_paths(files_written: Sequence[str]) -> tuple[str, ...]:
+    """The written files and new files beside them: `app/health.py` and `+app/*`. A file that is
+    already there beside them is not allowed."""
+    folders = dict.fromkeys(path.rpartition("/")[0] for path in files_written)
+    beside = [f"{NEW_ONLY}{literal(folder)}/*" if folder else f"{NEW_ONLY}*" for folder in folders]
+    return (*(literal(path) for path in files_written), *beside)
+
+
+def _planned(
+    task: TaskFile,
+    plan_id: str,
+    task_id: str,
+    thresholds: Thresholds,
+    budgets: Budgets,
+    files: frozenset[str],
+    *,
+    plan_level: bool,
+) -> PlannedTask:
+    assessment = assess(task, thresholds, _refusals(task, plan_level=plan_level))
+    passes = not assessment.rejected_because or assessment.overridden
+    return PlannedTask(
+        task=_task(task, plan_id, task_id, assessment, budgets, files),
+        assessment=assessment,
+        status="pending" if passes else "rejected",
+    )
+
+
+def _task(
+    task: TaskFile, plan_id: str, task_id: str, assessment: Assessment, budgets: Budgets, files: frozenset[str]
+) -> Task:
+    kind = effective_kind(task, assessment.band)
+    return Task(
+        id=task_id,
+        plan_id=plan_id,
+        key=task.key,
+        title=task.title or task.key,
+        prompt=task.prompt,
+        kind=kind,
+        role=task.role,
+        qc_role=task.qc_role,
+        tool_call_budget=task.tool_call_budget or budget_of(kind, budgets),
+        max_attempts=task.max_attempts,
+        acceptance_criteria=task.acceptance_criteria,
+        edge_cases=task.edge_cases,
+        verification=_verification(task, assessment),
+        verification_criteria=_criteria(task, assessment),
+        allowed_paths=_allowed(task, files),
+        files_read=task.files_read,
+        files_written=task.files_written,
+        depends_on=task.depends_on,
+        max_changed_files=task.max_changed_files,
+        max_changed_lines=task.max_changed_lines,
+        model=task.model,
+    )
+
+
+def _from_history(planned: PlannedTask, file: TaskFile, history: Mapping[str, Sequence[int]]) -> PlannedTask:
+    """A budget that the plan does not set is the band's, or less where this repository's tasks of the kind needed
+    less; the assessment says so."""
+    task, past = planned.task, history.get(planned.task.kind, ())
+    budget = budget_from_history(past, task.tool_call_budget)
+    if file.tool_call_budget is not None or budget == task.tool_call_budget:
+        return planned
+    note = (
+        f"Budget {budget} instead of {task.tool_call_budget}, from the {len(past)} {task.kind} attempts that were "
+        "accepted here; tool_call_budget overrules it."
+    )
+    told = f"{planned.assessment.recommendation} {note}".strip()
+    return replace(
+        planned,
+        task=replace(task, tool_call_budget=budget),
+        assessment=replace(planned.assessment, recommendation=told),
+    )
+
+
+def _allowed(task: TaskFile, files: frozenset[str]) -> tuple[str, ...]:
+    """The declared globs, where one that spells a known file means that file (`app/[id].tsx`)."""
+    if task.allowed_paths is None:
+        return default_allowed_paths(task.files_written)
+    known = files.union(task.files_written)
+    return tuple(literal(pattern) if pattern in known else pattern for pattern in task.allowed_paths)
+
+
+def _refusals(task: TaskFile, *, plan_level: bool) -> tuple[str, ...]:
+    if not task.verification and not plan_level:
+        return ("no executable verification, its own or the plan's: give a command whose exit code is the answer",)
+    return _refused(verification=task.verification)
+
+
+def _refused(**fields: Sequence[str]) -> tuple[str, ...]:
+    """What nobody can execute, each with its field: `verification[0]: nobody can execute ...`."""
+    listed = ((f"{name}[{at}]", command) for name, commands in fields.items() for at, command in enumerate(commands))
+    judged = ((place, command, executable(command)) for place, command in listed)
+    return tuple(f"{place}: {command_refusal(command, reason)}" for place, command, reason in judged if reason)
+
+
+def _verification(task: TaskFile, assessment: Assessment) -> tuple[str, ...]:
+    if not assessment.overridden:
+        return task.verification
+    return tuple(command for command in task.verification if executable(command) is None)
+
+
+def _criteria(task: TaskFile, assessment: Assessment) -> Mapping[str, tuple[str, ...]]:
+    criteria = {group: tuple(texts) for group, texts in task.verification_criteria.model_dump().items() if texts}
+    moved = tuple(command for command in task.verification if executable(command)) if assessment.overridden else ()
+    return {**criteria, "other": (*criteria.get("other", ()), *moved)} if moved else criteria
+
+
+# --- warnings -----------------------------------------------------------------------------------------------------
+
+
+def _unreadable(plan: PlanFile, files: frozenset[str]) -> Iterable[str]:
+    """Files to be read that neither exist nor are written by any task."""
+    if not files:
+        return
+    known = files.union(path for task in plan.tasks for path in task.files_written)
+    folders = {path[: at + 1] for path in known for at, char in enumerate(path) if char == "/"}
+    for task in plan.tasks:
+        for path in task.files_read:
+            exact = not any(char in path for char in "*?[")
+            if exact and path != "." and path not in known and path.rstrip("/") + "/" not in folders:
+                yield f"{task.key}: files_read names {path!r}, which neither exists nor is written by a task."
+
+
+def _idle(plan: PlanFile) -> Iterable[str]:
+    for task in plan.tasks:
+        if not task.files_written and not task.allowed_paths:
+            yield f"{task.key}: declares neither files_written nor allowed_paths, so it may change nothing."
+
+
+def _contended(plan: PlanFile) -> Iterable[str]:
+    """Files written by two tasks of which neither comes after the other: run in parallel, they end in a conflict."""
+    writers: dict[str, list[str]] = {}
+    for task in plan.tasks:
+        for path in task.files_written:
+            writers.setdefault(path, []).append(task.key)
+    graph = graph_of({task.key: task.depends_on for task in plan.tasks})
+    for path, keys in writers.items():
+        for one, other in pairwise(keys):
+            if not nx.has_path(graph, one, other) and not nx.has_path(graph, other, one):
+                yield f"{one} and {other} both write {path} in no order: make one depend on the other."

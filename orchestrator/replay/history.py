@@ -1,0 +1,62 @@
+"""Replaying a repository's own attempts under other limits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from orchestrator.domain.events import Event, ToolFinished
+from orchestrator.domain.ports import GraphReader
+from orchestrator.gates.completion import continues
+from orchestrator.replay.replay import Replay, ReplayLimits, replay_attempt, replay_trace, shape
+from orchestrator.replay.traces import Trace, TraceCall
+from orchestrator.reports.ask import ask_graph
+
+
+def replay_graph(
+    reader: GraphReader, repository_id: str, limits: ReplayLimits, *, repeat_last: int = 0
+) -> dict[str, Any]:
+    """Every attempt of the repository that has ended, in the shape of `calibrate --replay --json`. With `repeat_last` K
+    an attempt is taken as a trace and its last K calls go on for ever."""
+    replays = []
+    for row in ask_graph(reader, "ended_attempts", repository=repository_id):
+        events = reader.events(row["attempt"])
+        replays.append(shape(row["attempt"], _replay(reader, row, events, limits, repeat_last)))
+    return {"traces": replays}
+
+
+def inherited_events(reader: GraphReader, attempt_id: str) -> tuple[Event, ...]:
+    """The events of the attempts that were cut off and that this one continues, oldest first."""
+    follows = reader.attempt(attempt_id).follows
+    if follows is None or not continues(reader.attempt(follows)):
+        return ()
+    return (*inherited_events(reader, follows), *reader.events(follows))
+
+
+def _replay(
+    reader: GraphReader, row: dict[str, Any], events: Sequence[Event], limits: ReplayLimits, repeat_last: int
+) -> Replay:
+    if repeat_last:
+        return replay_trace(_trace(row["attempt"], events), limits, repeat_last=repeat_last)
+    inherited = inherited_events(reader, row["attempt"])
+    return replay_attempt(events, limits.limits, limits.budget or row["budget"], tuple(row["allowedPaths"]), inherited)
+
+
+def _trace(attempt_id: str, events: Sequence[Event]) -> Trace:
+    finished = [event for event in events if isinstance(event, ToolFinished)]
+    return Trace(id=attempt_id, calls=tuple(_trace_call(event) for event in finished))
+
+
+def _trace_call(event: ToolFinished) -> TraceCall:
+    try:
+        arguments = json.loads(event.call.arguments_json)
+    except (ValueError, RecursionError):
+        arguments = {}
+    return TraceCall(
+        name=event.call.tool,
+        arguments=arguments if isinstance(arguments, dict) else {},
+        ok=event.status in ("ok", "duplicate"),
+        result_sha=event.outcome_hash,
+        result_chars=len(event.result),
+    )

@@ -1,0 +1,224 @@
+"""Replay: past attempts and traces folded under other limits: what would have fired, when, and the calls saved."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from orchestrator.domain.errors import UserError
+from orchestrator.domain.events import Event, GuardFired, ReplyReceived, ToolFinished, ToolRequested
+from orchestrator.domain.text import nearest
+from orchestrator.domain.usage_limits import LEDGER as LEDGER
+from orchestrator.domain.verdict import Allow, Refuse, Stop, Verdict, Warn
+from orchestrator.guards.guard import executed
+from orchestrator.guards.guard_set import GuardSet
+from orchestrator.guards.limits import GuardLimits
+from orchestrator.replay.traces import Trace, events_of_trace
+
+_UNBOUNDED = 10**9
+_KINDS: Mapping[type[Verdict], Literal["warn", "refuse", "stop"]] = {Warn: "warn", Refuse: "refuse", Stop: "stop"}
+# What a trace knows nothing of holds for it only where the limits set it.
+_UNKNOWN_TO_TRACES: Mapping[str, int | None] = {
+    "progress_every": _UNBOUNDED,
+    "progress_warn": _UNBOUNDED,
+    "progress_stop": _UNBOUNDED,
+    "max_tokens": None,
+    "max_cost_usd": None,
+    "deadline_s": None,
+    "working_time_s": None,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """One verdict other than Allow. `at_tool_call` is the number of executed calls then (of a trace: of its calls)."""
+
+    guard: str
+    verdict: Literal["warn", "refuse", "stop"]
+    code: str
+    message: str
+    observed: float
+    limit: float
+    at_tool_call: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What would have fired. `calls` were executed in truth; after `stop` the rest of them would have been saved.
+    `inherited` calls of the attempts that it continues come before them."""
+
+    fired: tuple[Fired, ...]
+    calls: int
+    inherited: int = 0
+
+    @property
+    def stop(self) -> Fired | None:
+        """The Stop, if there was one."""
+        return next((fired for fired in self.fired if fired.verdict == "stop"), None)
+
+    @property
+    def calls_saved(self) -> int:
+        """Executed calls that the Stop would have spared."""
+        if self.stop is None:
+            return 0
+        return max(self.calls - max(self.stop.at_tool_call - self.inherited, 0), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayLimits:
+    """A limits file: the guards' numbers, the budget in tool calls where it sets one, and the keys that it sets."""
+
+    limits: GuardLimits = field(default_factory=GuardLimits)
+    budget: int | None = None
+    keys: frozenset[str] = frozenset()
+
+    def for_traces(self) -> GuardLimits:
+        """The limits without those that a trace knows nothing of and the file does not set."""
+        return self.limits.model_copy(update={k: v for k, v in _UNKNOWN_TO_TRACES.items() if k not in self.keys})
+
+
+def parse_limits(toml_text: str) -> ReplayLimits:
+    """A limits file: keys of `[guards]`, in that table or at the top, and `budget`. Raises UserError naming the key."""
+    try:
+        document = tomllib.loads(toml_text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"The limits are no TOML: {error}.", next_step="Write one `key = number` a line.") from None
+    table = document.pop("guards", {})
+    if not isinstance(table, dict):
+        raise UserError("`guards` in the limits must be a table.", next_step="Write [guards], then its keys.")
+    values = {**document, **table}
+    _check_keys(values)
+    budget = _budget(values)
+    try:
+        return ReplayLimits(GuardLimits.model_validate(values), budget, frozenset(values))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        message = f"The limit {key} = {first['input']!r} is not valid: {first['msg']}."
+        raise UserError(message, next_step="See docs/settings.md, [guards].") from None
+
+
+def _check_keys(values: Mapping[str, Any]) -> None:
+    known = [*GuardLimits.model_fields, "budget", "guards"]
+    for key in values:
+        if key not in known:
+            raise UserError(
+                f"The limits hold the unknown key {key!r}{nearest(key, known) or '.'}",
+                next_step=f"Known: {', '.join(known)}.",
+            )
+
+
+def _budget(values: dict[str, Any]) -> int | None:
+    budget = values.pop("budget", None)
+    if budget is None or (isinstance(budget, int) and not isinstance(budget, bool) and budget >= 1):
+        return budget
+    raise UserError(
+        f"The limit budget = {budget!r} is not valid.", next_step="It is a whole number of tool calls, from 1."
+    )
+
+
+def replay_attempt(
+    events: Sequence[Event],
+    limits: GuardLimits,
+    budget: int,
+    allowed_paths: tuple[str, ...],
+    inherited: Sequence[Event] = (),
+) -> Replay:
+    """A recorded attempt under these limits. GuardFired events among them are left out: they are the old verdicts.
+    `inherited` are the events of the attempts that it continues: their calls count, what was said to them does not,
+    unless it is the Stop."""
+    guard_set = GuardSet.begin(limits, budget, allowed_paths)
+    fired: list[Fired] = []
+    told = (*inherited, *events)
+    for number, event in enumerate(told):
+        guard_set, verdicts = guard_set.judge(event)
+        spoken = (verdict for verdict in verdicts if not isinstance(verdict, Allow))
+        own = number >= len(inherited)
+        fired.extend(_fired(v, guard_set.calls_executed) for v in spoken if own or isinstance(v, Stop))
+        if guard_set.stopped is not None:
+            break
+    return Replay(tuple(fired), _calls(events), _calls(inherited))
+
+
+def _calls(events: Sequence[Event]) -> int:
+    """How many calls were executed, or may have been: of those that were cut off nobody knows."""
+    finished = [event for event in events if isinstance(event, ToolFinished)]
+    ended = {event.seq for event in finished}
+    started = (event for event in events if isinstance(event, ToolRequested) and event.seq not in ended)
+    cut_off = [e for e in started if not e.call.control and e.call.defect is None and e.duplicate_of is None]
+    return sum(map(executed, finished)) + len(cut_off)
+
+
+def disagreements(
+    events: Sequence[Event],
+    recorded: Sequence[GuardFired],
+    limits: GuardLimits,
+    budget: int,
+    allowed_paths: tuple[str, ...],
+    inherited: Sequence[Event] = (),
+) -> tuple[str, ...]:
+    """Where a replay under an attempt's own limits differs from the verdicts recorded with it; empty when the live
+    GuardSet and the replayed one agree. The ledger's verdicts are no fold over one attempt and are left out, and so is the
+    wording, which another version may have changed."""
+    live = [_recorded(fired) for fired in recorded if fired.guard != LEDGER]
+    again = replay_attempt(events, limits, budget, allowed_paths, inherited).fired
+    replayed = [replace(fired, message="") for fired in again]
+    length = max(len(live), len(replayed))
+    pairs = zip(_padded(live, length), _padded(replayed, length), strict=True)
+    return tuple(f"recorded {then}, replayed {now}" for then, now in pairs if then != now)
+
+
+def replay_trace(trace: Trace, limits: ReplayLimits, *, repeat_last: int = 0) -> Replay:
+    """A trace under these limits, with its last calls repeated for ever where `repeat_last` says so."""
+    guard_set = GuardSet.begin(limits.for_traces(), limits.budget or _UNBOUNDED, ())
+    fired: list[Fired] = []
+    number = 0
+    for event in events_of_trace(trace, repeat_last):
+        number += isinstance(event, ReplyReceived)
+        guard_set, verdicts = guard_set.judge(event)
+        fired.extend(_fired(verdict, number) for verdict in verdicts if not isinstance(verdict, Allow))
+        if guard_set.stopped is not None:
+            break
+    return Replay(tuple(fired), len(trace.calls))
+
+
+def replay_traces(traces: Iterable[Trace], limits: ReplayLimits, *, repeat_last: int = 0) -> dict[str, Any]:
+    """All of them, in the shape of `calibrate --replay --traces --json`."""
+    replays = ((trace, replay_trace(trace, limits, repeat_last=repeat_last)) for trace in traces)
+    return {"traces": [shape(trace.id, replay) for trace, replay in replays]}
+
+
+def shape(id_: str, replay: Replay) -> dict[str, Any]:
+    """One replay as `calibrate --replay --json` prints it; `id_` is the trace's or the attempt's."""
+    warnings = [_entry(fired, replay) for fired in replay.fired if fired.verdict == "warn"]
+    stop = _entry(replay.stop, replay) if replay.stop else None
+    return {"id": id_, "calls": replay.calls, "stop": stop, "warnings": warnings}
+
+
+def _entry(fired: Fired, replay: Replay) -> dict[str, Any]:
+    own = max(fired.at_tool_call - replay.inherited, 0)
+    return {"guard": fired.guard, "reason": fired.code, "atToolCall": own}
+
+
+def _fired(verdict: Warn | Refuse | Stop, at_tool_call: int) -> Fired:
+    return Fired(
+        verdict.guard,
+        _KINDS[type(verdict)],
+        verdict.code,
+        verdict.message,
+        verdict.observed,
+        verdict.limit,
+        at_tool_call,
+    )
+
+
+def _recorded(event: GuardFired) -> Fired:
+    return Fired(event.guard, event.verdict, event.code, "", event.observed, event.limit, event.at_tool_call)
+
+
+def _padded(fired: list[Fired], length: int) -> list[Fired | None]:
+    return [*fired, *[None] * (length - len(fired))]

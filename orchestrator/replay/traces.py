@@ -1,0 +1,191 @@
+"""Traces of coding agents as events: JSON lines of
+`{"source", "id", "calls": [{"name", "arguments", "ok", "result_sha", "result_chars"}]}`.
+
+A trace has no trees, turns, reports, tokens or times. It is taken as one call a turn; a write tool that succeeded gives
+its file the content "what this call with this result leaves", and the tree is the sum of these; run_command is taken to
+leave the tree as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import posixpath
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import cycle, islice
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from orchestrator.domain.errors import UserError
+from orchestrator.domain.events import Event, FileWrite, ReplyReceived, RequestedCall, ToolFinished, ToolRequested
+from orchestrator.domain.events import TurnRequested as Turn
+
+MOST_CALLS = 500
+"""Calls after which a trace that is repeated for ever is given up."""
+
+_SILENT_CHARS = 300
+"""Up to so many characters a command's result may be no more than what an agent's scaffold says around no output: exit
+code, directory, interpreter."""
+
+_AT = datetime(2000, 1, 1, tzinfo=UTC)
+_WRITES = frozenset({"write_file", "edit_file", "delete_file"})
+_PURE = frozenset({"read_file", "list_files", "search", "read_output"})
+_CONTROL = frozenset({"finish_task", "give_up", "report_progress", "request_budget", "request_scope"})
+
+
+class TraceCall(BaseModel):
+    """One call: the tool's name, its arguments, whether it succeeded, its result's hash and length in characters."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    ok: bool = True
+    result_sha: str = ""
+    result_chars: int = Field(default=0, ge=0)
+
+    @field_validator("arguments", mode="before")
+    @classmethod
+    def _none_is_empty(cls, value: object) -> object:
+        return {} if value is None else value
+
+
+class Trace(BaseModel):
+    """One run of an agent."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    calls: tuple[TraceCall, ...]
+    source: str = ""
+
+
+def read_traces(text: str) -> list[Trace]:
+    """The traces of a file's text, one a line, blank lines left out. Raises UserError naming the line."""
+    lines = text.split("\n")  # not splitlines: a JSON string may hold other line breaks as they are
+    return [_read(line, number) for number, line in enumerate(lines, start=1) if line.strip()]
+
+
+def _read(line: str, number: int) -> Trace:
+    try:
+        return Trace.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the line"
+        raise UserError(
+            f"Line {number} of the traces is no trace: {where}: {first['msg']}.",
+            next_step='Each line is {"id", "calls": [{"name", "arguments", "ok", "result_sha", "result_chars"}]}.',
+        ) from None
+
+
+def events_of_trace(trace: Trace, repeat_last: int = 0) -> Iterator[Event]:
+    """The trace as an attempt's events. With `repeat_last` K its last K calls, a closing finish_task left out, go on
+    until there are 500 calls in all."""
+    tree = _Tree()
+    for number, call in enumerate(_calls(trace, repeat_last)):
+        yield from _turn(call, number * 2 + 1, tree)
+
+
+def _calls(trace: Trace, repeat_last: int) -> Iterator[TraceCall]:
+    if repeat_last <= 0:
+        return iter(trace.calls)
+    kept = list(trace.calls)
+    while kept and kept[-1].name == "finish_task":
+        kept.pop()
+    return islice(_endless(kept, repeat_last), MOST_CALLS)
+
+
+def _endless(calls: list[TraceCall], repeat_last: int) -> Iterator[TraceCall]:
+    yield from calls
+    yield from cycle(calls[-repeat_last:])
+
+
+class _Tree:
+    """The files that write tools left, by path, and their sum: a tree id of sorts."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, str] = {}
+        self.id = ""
+
+    def write(self, path: str, content: str) -> str:
+        self.files[path] = content
+        self.id = _hash(json.dumps(sorted(self.files.items())))
+        return self.id
+
+
+def _turn(call: TraceCall, seq: int, tree: _Tree) -> Iterator[Event]:
+    requested = _requested(call, seq + 1)
+    yield Turn(seq, _AT, "", reserved_tokens=0, reserved_usd=0.0, window_messages=0, window_tokens=0)
+    yield ReplyReceived(
+        seq, _AT, "", (requested,), prompt_tokens=0, cached_tokens=0, completion_tokens=0, cost_usd=0.0, latency_ms=0.0,
+        wait_ms=0.0, retries=0, finish_reason="tool_calls", model="",
+    )  # fmt: skip
+    yield ToolRequested(seq + 1, _AT, seq, requested)
+    yield _finished(call, requested, tree)
+
+
+def _requested(call: TraceCall, seq: int) -> RequestedCall:
+    return RequestedCall(
+        seq=seq,
+        call_id=str(seq),
+        tool=call.name,
+        arguments_json=json.dumps(call.arguments, sort_keys=True),
+        signature=_signature(call),
+        mutating=call.name in _WRITES or call.name == "run_command",
+        pure=call.name in _PURE,
+        control=call.name in _CONTROL,
+    )
+
+
+def _finished(call: TraceCall, requested: RequestedCall, tree: _Tree) -> ToolFinished:
+    writes = _writes(call, requested.signature) if call.ok and call.name in _WRITES else ()
+    return ToolFinished(
+        seq=requested.seq,
+        at=_AT,
+        call=requested,
+        status="ok" if call.ok else "error",
+        result="",
+        outcome_hash=call.result_sha,
+        duration_ms=0.0,
+        error_kind="none" if call.ok else "tool",
+        error_hash="" if call.ok else _error(call, requested.signature),
+        tree_after=tree.write(writes[0].path, writes[0].blob) if writes else None,
+        writes=writes,
+    )
+
+
+def _writes(call: TraceCall, signature: str) -> tuple[FileWrite, ...]:
+    path = posixpath.normpath(str(call.arguments.get("path", "")))
+    blob = "" if call.name == "delete_file" else _hash(f"{signature} {call.result_sha}")
+    return (FileWrite(path, added=0, removed=0, blob=blob, substantive=_substantive(call.arguments)),)
+
+
+def _error(call: TraceCall, signature: str) -> str:
+    """The error's hash. A command's failure whose output says nothing is its own, as run_command has it: two greps
+    without a match are no error made twice. Of a trace only the length is known."""
+    silent = call.name == "run_command" and call.result_chars <= _SILENT_CHARS
+    return f"{signature} {call.result_sha}" if silent else call.result_sha
+
+
+def _substantive(arguments: Mapping[str, Any]) -> bool:
+    """Whether the call is known to have changed more than white space; an undo, which names no text, is not."""
+    texts = [str(arguments.get(key) or "") for key in ("old_str", "new_str", "file_text")]
+    old, new, whole = ("".join(text.split()) for text in texts)
+    return old != new or whole != ""
+
+
+def _signature(call: TraceCall) -> str:
+    arguments = {key: _canonical(key, value) for key, value in call.arguments.items()}
+    return _hash(json.dumps([call.name, arguments], sort_keys=True))
+
+
+def _canonical(key: str, value: Any) -> Any:
+    if key == "path" and isinstance(value, str):
+        return posixpath.normpath(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:16]

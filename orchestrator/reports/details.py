@@ -1,0 +1,85 @@
+"""A plan, run or task in full, and which two states of the repository a diff of it compares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.domain.errors import UserError
+from orchestrator.domain.plan import Plan
+from orchestrator.domain.ports import GraphReader
+from orchestrator.domain.run import Run
+from orchestrator.domain.task import TaskState
+from orchestrator.reports.ask import ask_graph
+from orchestrator.reports.timeline import Timeline, attempt_timeline
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanDetails:
+    """A plan with the PM's rounds in order; a plan from a file has none."""
+
+    plan: Plan
+    rounds: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunDetails:
+    """A run with its attempts in the order in which they began."""
+
+    run: Run
+    attempts: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDetails:
+    """A task with what has become of it, its attempts oldest first, and why it failed."""
+
+    state: TaskState
+    attempts: tuple[Row, ...]
+    diagnosis: Row
+
+
+def details_of(reader: GraphReader, label: str, id_: str) -> PlanDetails | RunDetails | TaskDetails | Timeline:
+    """What an id of this label stands for. Raises UserError for a label that is shown by none of these."""
+    if label == "Plan":
+        return PlanDetails(reader.plan(id_), tuple(ask_graph(reader, "plan_rounds", plan=id_)))
+    if label == "Run":
+        return RunDetails(reader.run(id_), tuple(ask_graph(reader, "run_attempts", run=id_)))
+    if label == "Task":
+        return _task(reader, id_)
+    if label == "Attempt":
+        return attempt_timeline(reader, id_)
+    raise UserError(f"{id_} is a {label}; a plan, run, task or attempt can be shown.")
+
+
+def _task(reader: GraphReader, task_id: str) -> TaskDetails:
+    place = ask_graph(reader, "place", id=task_id)[0]
+    state = next(state for state in reader.tasks(place["plan"]) if state.task.id == task_id)
+    diagnosis = ask_graph(reader, "task_diagnosis", task=task_id)
+    return TaskDetails(
+        state, tuple(ask_graph(reader, "task_attempts", task=task_id)), diagnosis[0] if diagnosis else {}
+    )
+
+
+def trees_of(reader: GraphReader, label: str, id_: str) -> tuple[str, str]:
+    """The tree or commit before and after. Raises UserError where there is no change to look at."""
+    if label == "Run":
+        run = reader.run(id_)
+        return run.base_commit, run.head_commit
+    attempt_id = _last_attempt(reader, id_) if label == "Task" else id_
+    if label not in ("Task", "Attempt"):
+        raise UserError(f"{id_} is a {label} and has no diff.", next_step="Name an attempt, a task or a run.")
+    attempt = reader.attempt(attempt_id)
+    if attempt.tree_before is None or attempt.tree_after is None:
+        raise UserError(f"Attempt {attempt_id} has not ended, so it has no diff yet.")
+    return attempt.tree_before, attempt.tree_after
+
+
+def _last_attempt(reader: GraphReader, task_id: str) -> str:
+    attempts = reader.history(task_id)
+    if not attempts:
+        raise UserError(f"Task {task_id} has had no attempt, so it has no diff.")
+    return attempts[-1].id

@@ -1,0 +1,234 @@
+"""The story of an attempt, told from its recorded turns, calls, reports and guard events.
+
+Each turn carries its diagnostics: its number, the window that it was asked with, executed calls against the budget,
+how many identical batches stand in a row, and for each call its signature and whether it was unique, a duplicate or
+refused, and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from orchestrator.domain.attempt import AttemptSummary, Check
+from orchestrator.domain.ports import GraphReader
+from orchestrator.domain.review import Review
+from orchestrator.reports.ask import ask_graph
+
+# Free of the execution budget.
+CONTROL = frozenset({"finish_task", "give_up", "report_progress", "request_budget", "request_scope"})
+EXECUTED = frozenset({"ok", "error", "running", "interrupted"})
+
+Uniqueness = Literal["unique", "duplicate", "refused", "control"]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineCall:
+    """One tool call. `why` says what a duplicate was served from, or why a call was refused or failed."""
+
+    seq: int
+    tool: str
+    arguments: str
+    signature: str
+    uniqueness: Uniqueness
+    why: str
+    status: str
+    result: str
+    duration_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineTurn:
+    """One reply of the model. `calls_used` counts executed calls up to its end; `stall_count` the identical batches
+    in a row, this one included."""
+
+    seq: int
+    number: int
+    model: str
+    status: str
+    text: str
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+    window_messages: int
+    window_tokens: int
+    compacted: bool
+    calls_used: int
+    calls_limit: int
+    stall_count: int
+    calls: tuple[TimelineCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineNote:
+    """What happened beside the turns: a progress report, a guard's verdict, a request's decision."""
+
+    seq: int
+    kind: Literal["progress", "guard", "request"]
+    what: str
+    verdict: str
+    text: str
+    observed: float | None = None
+    limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldFinding:
+    """A finding that was held against the attempt."""
+
+    id: str
+    code: str
+    severity: str
+    message: str
+    required_fix: str | None
+    locus: str | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """An attempt in full. `steps` are in the order in which they happened."""
+
+    plan_id: str
+    task_id: str
+    task_key: str
+    title: str
+    attempt: AttemptSummary
+    steps: tuple[TimelineTurn | TimelineNote, ...]
+    findings: tuple[HeldFinding, ...]
+    checks: tuple[Check, ...]
+    review: Review | None
+    diagnosis: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ended_by(self) -> TimelineNote | None:
+        """The guard's verdict that stopped the attempt."""
+        stops = [step for step in self.steps if isinstance(step, TimelineNote) and step.verdict == "stop"]
+        return stops[-1] if stops else None
+
+
+def newest_failure(reader: GraphReader, repository_id: str) -> str | None:
+    """The id of the newest attempt that did not succeed, those of failed tasks first."""
+    rows = ask_graph(reader, "newest_failure", repository=repository_id)
+    return str(rows[0]["attempt"]) if rows else None
+
+
+def attempt_timeline(reader: GraphReader, attempt_id: str) -> Timeline:
+    """The story of one attempt. Raises UserError for an unknown id."""
+    attempt = reader.attempt(attempt_id)
+    place = ask_graph(reader, "place", id=attempt_id)[0]
+    diagnosis = ask_graph(reader, "task_diagnosis", task=place["task"])
+    return Timeline(
+        plan_id=place["plan"],
+        task_id=place["task"],
+        task_key=place["key"],
+        title=place["title"] or "",
+        attempt=attempt,
+        steps=tell(ask_graph(reader, "attempt_facts", attempt=attempt_id), attempt.tool_call_budget),
+        findings=tuple(
+            HeldFinding(
+                row["id"], row["code"], row["severity"], row["message"], row["requiredFix"], row["locus"], row["source"]
+            )
+            for row in ask_graph(reader, "attempt_findings", attempt=attempt_id)
+        ),
+        checks=attempt.checks,
+        review=reader.review_of(attempt_id),
+        diagnosis=diagnosis[0] if diagnosis else {},
+    )
+
+
+def tell(rows: Iterable[Row], budget: int) -> tuple[TimelineTurn | TimelineNote, ...]:
+    """The steps of an attempt from its nodes in order of seq; a grant raises the limit from there on."""
+    facts = [(row["node"]["labels"][0], row["node"]["properties"], row["answers"]) for row in rows]
+    calls = _calls_by_turn(facts)
+    steps: list[TimelineTurn | TimelineNote] = []
+    limit, used, stall, batch = budget, 0, 0, None
+    for label, node, _ in facts:
+        if label == "Turn":
+            mine = calls.get(node["seq"], ())
+            signatures = sorted(call.signature for call in mine)
+            stall = stall + 1 if signatures and signatures == batch else int(bool(signatures))
+            batch = signatures
+            used += sum(1 for call in mine if call.uniqueness == "unique" and call.status in EXECUTED)
+            number = 1 + sum(isinstance(step, TimelineTurn) for step in steps)
+            steps.append(_turn(node, number, mine, used, limit, stall))
+        elif label != "ToolCall":
+            limit += int(node.get("grantedCalls") or 0)
+            steps.append(_note(label, node))
+    return tuple(steps)
+
+
+def _calls_by_turn(facts: Iterable[tuple[str, Row, int | None]]) -> dict[int, tuple[TimelineCall, ...]]:
+    found: dict[int, tuple[TimelineCall, ...]] = {}
+    for label, node, answers in facts:
+        if label == "ToolCall":
+            turn = int(node["turnSeq"])
+            found[turn] = (*found.get(turn, ()), _call(node, answers))
+    return found
+
+
+def _call(node: Row, answers: int | None) -> TimelineCall:
+    status, tool, result = node["status"], node["tool"], node.get("result") or ""
+    uniqueness: Uniqueness = "control" if tool in CONTROL else "unique"
+    why = ""
+    if status == "refused":
+        uniqueness, why = "refused", result or "the attempt ended before it was executed"
+    elif status == "duplicate":
+        uniqueness, why = "duplicate", f"same as call {answers}" if answers is not None else "same call in this reply"
+    elif status == "error":
+        # What does not parse or validate was not executed and used nothing of the budget.
+        uniqueness, why = ("refused" if node.get("errorKind") == "malformed" else uniqueness), result
+    return TimelineCall(
+        seq=node["seq"],
+        tool=tool,
+        arguments=node.get("argumentsJson") or "{}",
+        signature=node.get("signature") or "",
+        uniqueness=uniqueness,
+        why=why,
+        status=status,
+        result=result,
+        duration_ms=node.get("durationMs"),
+    )
+
+
+def _turn(node: Row, number: int, calls: tuple[TimelineCall, ...], used: int, limit: int, stall: int) -> TimelineTurn:
+    return TimelineTurn(
+        seq=node["seq"],
+        number=number,
+        model=node.get("model") or "",
+        status=node["status"],
+        text=node.get("text") or "",
+        prompt_tokens=node.get("promptTokens") or 0,
+        cached_tokens=node.get("cachedTokens") or 0,
+        completion_tokens=node.get("completionTokens") or 0,
+        cost_usd=node.get("costUsd"),
+        window_messages=node.get("windowMessages") or 0,
+        window_tokens=node.get("windowTokens") or 0,
+        compacted=bool(node.get("compacted")),
+        calls_used=used,
+        calls_limit=limit,
+        stall_count=stall,
+        calls=calls,
+    )
+
+
+def _note(label: str, node: Row) -> TimelineNote:
+    if label == "Checkpoint":
+        return TimelineNote(node["seq"], "progress", "progress", "", node.get("description") or "")
+    if label == "BudgetRequest":
+        verdict = "granted" if node.get("granted") else "refused"
+        asked = node.get("additional") if node.get("kind") == "calls" else ", ".join(node.get("paths") or [])
+        text = f"{asked}: {node.get('justification') or ''} ({node.get('reason') or ''})"
+        return TimelineNote(node["seq"], "request", str(node.get("kind")), verdict, text)
+    return TimelineNote(
+        seq=node["seq"],
+        kind="guard",
+        what=node["guard"],
+        verdict=node["verdict"],
+        text=node.get("reason") or "",
+        observed=node.get("observed"),
+        limit=node.get("limit"),
+    )

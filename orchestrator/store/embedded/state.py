@@ -1,0 +1,153 @@
+"""What the files under `<home>/graph` tell about the embedded server, and how it is ended (see supervisor.py)."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.store.embedded import supervisor
+
+REPAIR_S = 5.0
+"""Seconds for which a supervisor that lives may leave its files unwritten; it looks at them each second."""
+
+QUIET_S = 5.0
+"""Seconds that a wait may be silent."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What `server.json` says."""
+
+    pid: int
+    bolt_port: int
+    http_port: int
+    version: str
+
+    @property
+    def uri(self) -> str:
+        """The Bolt address."""
+        return f"bolt://127.0.0.1:{self.bolt_port}"
+
+
+def read_state(folder: Path) -> State | None:
+    """`server.json`, or None when it is missing or not ours to understand."""
+    try:
+        found = json.loads((folder / "server.json").read_text())
+        return State(int(found["pid"]), int(found["bolt_port"]), int(found["http_port"]), str(found["version"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def supervisor_pid(folder: Path) -> int | None:
+    """Who holds `supervisor.lock`, by its content; what no supervisor wrote is nobody."""
+    try:
+        pid = int((folder / "supervisor.lock").read_text())
+    except (OSError, ValueError):
+        return None
+    return pid if Path(supervisor.__file__).name in _command_line(pid) else None
+
+
+def supervised(folder: Path) -> bool:
+    """Whether a supervisor lives. Looking shares the lock, so that two who look do not take each other for one."""
+    if not (folder / "supervisor.lock").exists():
+        return False
+    free = supervisor.lock(folder / "supervisor.lock", fcntl.LOCK_SH)
+    if free is not None:
+        free.close()
+    return free is None
+
+
+def await_state(folder: Path) -> State | None:
+    """The state of a supervised server. A supervisor that has just taken its lock, or whose file was damaged, needs a
+    moment to write it."""
+    deadline = time.monotonic() + REPAIR_S
+    while supervised(folder) and time.monotonic() < deadline:
+        state = read_state(folder)
+        if state is not None:
+            return state
+        time.sleep(0.02)
+    return None
+
+
+def stop_server(folder: Path, *, politely: bool = True) -> bool:
+    """End supervisor and server, also a server whose supervisor was killed; True when one of them was there. Without
+    `politely` the server is killed first: it is deaf, and its log makes this safe."""
+    state = read_state(folder)
+    found = False
+    if not politely:
+        found = _kill_jvm(folder, state)
+    if supervised(folder):
+        found = True
+        _end_supervisor(folder)
+    found = _kill_jvm(folder, state) or found  # nobody is left to ask it politely
+    (folder / "server.json").unlink(missing_ok=True)
+    return found
+
+
+def _end_supervisor(folder: Path) -> None:
+    wait_until(lambda: supervisor_pid(folder) is not None or not supervised(folder), REPAIR_S)
+    for number, seconds in ((signal.SIGTERM, supervisor.STOP_S + 5), (signal.SIGKILL, 5.0)):
+        pid = supervisor_pid(folder)
+        if pid is None or not supervised(folder):
+            return
+        _signal(pid, number)
+        wait_until(lambda: not supervised(folder), seconds)
+
+
+def _kill_jvm(folder: Path, state: State | None) -> bool:
+    if state is None or not _is_our_jvm(state.pid, folder):
+        return False
+    _signal(state.pid, signal.SIGKILL)
+    wait_until(lambda: not _is_our_jvm(state.pid, folder), 5)
+    return True
+
+
+def _signal(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def _is_our_jvm(pid: int, folder: Path) -> bool:
+    """Whether `pid` is still the server over `folder`, and not somebody else's by reuse of the number."""
+    return f"-Darcadedb.server.rootPath={folder / 'server'}" in _command_line(pid)
+
+
+def _command_line(pid: int) -> str:
+    """The process's command line; empty when there is no such process."""
+    asked = ["ps", "-ww", "-o", "command=", "-p", str(pid)]
+    return subprocess.run(asked, capture_output=True, text=True, errors="replace", check=False).stdout
+
+
+def wait_until(done: Callable[[], bool], seconds: float) -> None:
+    """Return when it is done, or after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while not done() and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def exclusive(path: Path, on_wait: Callable[[str], None]) -> Iterator[None]:
+    """Hold the lock at `path` alone; a longer wait for it is told."""
+    with path.open("ab") as file:
+        if not _locked_soon(file.fileno()):
+            on_wait("Another process is starting or stopping the embedded graph server; waiting until it has done so.")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _locked_soon(file: int) -> bool:
+    deadline = time.monotonic() + QUIET_S
+    while time.monotonic() < deadline:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        time.sleep(0.02)
+    return False

@@ -1,0 +1,109 @@
+"""Reading an attempt's events back, field for field, in the order in which they happened."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from orchestrator.domain.errors import UserError
+from orchestrator.domain.events import (
+    BudgetDecided,
+    Compacted,
+    Event,
+    FileWrite,
+    Finished,
+    ProgressReported,
+    ReplyReceived,
+    RequestedCall,
+    Resumed,
+    ScopeDecided,
+    ToolFinished,
+    ToolRequested,
+    TurnRequested,
+)
+from orchestrator.store.connection import Row, Transaction
+from orchestrator.store.mapping import build, instant
+from orchestrator.store.part import Part
+
+_QUERIES = ("attempt_read", "events_turns", "events_calls", "events_writes", "events_checkpoints", "events_requests")
+
+
+class EventReader(Part):
+    """Events."""
+
+    def events(self, attempt_id: str) -> tuple[Event, ...]:
+        """An attempt's facts in the order of events.py, without GuardFired: Resumed first, then turn by turn, Finished
+        last. A call that never finished has no ToolFinished. Raises UserError for an unknown id."""
+
+        def work(tx: Transaction) -> dict[str, list[Row]]:
+            return {name: tx.run(name, attemptId=attempt_id) for name in _QUERIES}
+
+        rows = self._connection.read(work)
+        if not rows["attempt_read"]:
+            raise UserError(f"There is no attempt {attempt_id}.", next_step="`orchestrate show TASK` lists them.")
+        return tuple(self._story(rows))
+
+    def _story(self, rows: Mapping[str, list[Row]]) -> Iterator[Event]:
+        attempt = rows["attempt_read"][0]["attempt"]
+        calls = self._calls(rows)
+        within = _within(rows)
+        writes = _writes(rows["events_writes"])
+        if attempt.get("resumedAt"):
+            yield Resumed(at=instant(attempt["resumedAt"]), last_event_at=instant(attempt["resumedFrom"]))
+        for row in rows["events_turns"]:
+            turn = self._texts.whole(row["turn"])
+            asked = calls[turn["seq"]]
+            yield from _turn_events(turn, tuple(call for call, _ in asked))
+            for call, stored in asked:
+                yield from _call_events(call, stored, within[call.seq], writes[call.seq])
+        if attempt.get("endedAt"):
+            yield Finished(at=instant(attempt["endedAt"]), reason=attempt["endReason"])
+
+    def _calls(self, rows: Mapping[str, list[Row]]) -> dict[int, list[tuple[RequestedCall, Row]]]:
+        """By turn, in the order asked."""
+        found: dict[int, list[tuple[RequestedCall, Row]]] = defaultdict(list)
+        for row in rows["events_calls"]:
+            stored = self._texts.whole(row["call"])
+            found[stored["turnSeq"]].append((build(RequestedCall, stored), stored))
+        return found
+
+
+def _turn_events(turn: Row, calls: tuple[RequestedCall, ...]) -> Iterator[Event]:
+    at = instant(turn["startedAt"])
+    if turn["compacted"]:
+        yield build(Compacted, turn, at=at)
+    yield build(TurnRequested, turn, at=at)
+    if turn["status"] != "requested":
+        failed = turn["status"] == "failed"
+        yield build(ReplyReceived, turn, calls=calls, failed=failed, model=turn["replyModel"])
+
+
+def _call_events(call: RequestedCall, stored: Row, within: list[Event], writes: list[FileWrite]) -> Iterator[Event]:
+    if stored.get("startedAt"):
+        yield build(ToolRequested, stored, at=instant(stored["startedAt"]), call=call)
+    yield from within
+    if stored.get("finishedAt"):
+        yield build(ToolFinished, stored, at=instant(stored["finishedAt"]), call=call, writes=tuple(writes))
+
+
+def _within(rows: Mapping[str, list[Row]]) -> dict[int, list[Event]]:
+    """Progress reports and decided requests by the call that made them, each in order."""
+    found: list[tuple[int, Any]] = []
+    for row in rows["events_checkpoints"]:
+        stored = row["checkpoint"]
+        found.append((stored["seq"], build(ProgressReported, stored)))
+    for row in rows["events_requests"]:
+        stored = row["request"]
+        found.append((stored["seq"], build(BudgetDecided if stored["kind"] == "calls" else ScopeDecided, stored)))
+    by_call: dict[int, list[Event]] = defaultdict(list)
+    for _, event in sorted(found, key=lambda pair: pair[0]):
+        by_call[event.call_seq].append(event)
+    return by_call
+
+
+def _writes(rows: list[Row]) -> dict[int, list[FileWrite]]:
+    by_call: dict[int, list[FileWrite]] = defaultdict(list)
+    for row in rows:
+        by_call[row["seq"]].append(build(FileWrite, row["write"], path=row["path"]))
+    return by_call

@@ -1,0 +1,87 @@
+"""The one graph adapter: GraphWriter and GraphReader of domain/ports.py on the official driver, over two servers.
+
+Its operations stand in parts by what they are about; every statement is a file under cypher/, the same for Neo4j and
+for the embedded server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from orchestrator.store.attempts import Attempts
+from orchestrator.store.connection import Connection
+from orchestrator.store.embedded.server import HEAP_MB, IDLE_S, Embedded
+from orchestrator.store.endpoint import EndpointSource, Server, neo4j_endpoint
+from orchestrator.store.event_reader import EventReader
+from orchestrator.store.event_writer import EventWriter
+from orchestrator.store.leases import Leases
+from orchestrator.store.plans import Plans
+from orchestrator.store.reading import Reading
+from orchestrator.store.redaction import Redaction
+from orchestrator.store.runs import Runs
+from orchestrator.store.schema import ensure_schema
+from orchestrator.store.user_queries import UserQueries
+
+
+class GraphStore(Plans, Runs, Leases, EventWriter, Attempts, Reading, EventReader, UserQueries):
+    """The graph. Safe to share between threads. Raises GraphError kinds, UserError for unknown ids."""
+
+    @property
+    def server(self) -> Server:
+        """What answers, for doctor and status."""
+        return self._connection.server()
+
+    def close(self) -> None:
+        """Give up the connection, and the hold on an embedded server. Safe to call twice."""
+        self._connection.close()
+
+    def __enter__(self) -> GraphStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_graph(
+    home: Path,
+    environ: Mapping[str, str],
+    *,
+    wait_s: float,
+    redact: Callable[[str], str] = str,
+    on_wait: Callable[[str], None] = lambda _message: None,
+    idle_s: float = IDLE_S,
+    heap_mb: int = HEAP_MB,
+) -> GraphStore:
+    """The graph of NEO4J_URI (with NEO4J_USERNAME, NEO4J_PASSWORD, NEO4J_DATABASE), else the embedded server of `home`,
+    started if need be; its schema is there afterwards. Texts too long for a property go to `<home>/artefacts`.
+    `redact` is applied to every stored string; `on_wait` hears of waiting for a graph that is away, which is given up
+    after `wait_s` seconds. Raises GraphError, UserError for a NEO4J_URI that cannot be used."""
+    if environ.get("NEO4J_URI"):
+        source = neo4j_source(environ)
+    else:
+        embedded = Embedded(home, idle_s=idle_s, heap_mb=heap_mb, on_wait=on_wait)
+        source = EndpointSource(locate=embedded.locate, release=embedded.release)
+    connection = Connection(source, wait_s=wait_s, on_wait=on_wait)
+    try:
+        ensure_schema(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return GraphStore(connection, Redaction(home / "artefacts", redact))
+
+
+def neo4j_source(environ: Mapping[str, str]) -> EndpointSource:
+    """The Neo4j that the environment names. Raises UserError where it names none that can be used."""
+    endpoint = neo4j_endpoint(environ)
+    return EndpointSource(locate=lambda: endpoint, release=lambda: None)
+
+
+def neo4j_server(environ: Mapping[str, str], *, wait_s: float) -> Server:
+    """What answers at NEO4J_URI within `wait_s` seconds; writes nothing. Raises GraphError when nothing does, UserError
+    for an unusable address."""
+    connection = Connection(neo4j_source(environ), wait_s=wait_s, on_wait=lambda _message: None)
+    try:
+        return connection.server()
+    finally:
+        connection.close()

@@ -1,0 +1,175 @@
+"""Claiming tasks, keeping and taking over leases."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from operator import itemgetter
+from typing import Any
+
+from orchestrator.domain.lifecycle import check_transition
+from orchestrator.domain.run import Claim, ClaimRequest, Orphan
+from orchestrator.domain.task import Task
+from orchestrator.store.connection import Row, Transaction
+from orchestrator.store.mapping import build, instant, iso, mapping_properties
+from orchestrator.store.part import LIVE, Part, fence
+
+CANDIDATES = 16
+"""Ready tasks that one claim tries before it looks again."""
+
+
+class Leases(Part):
+    """Leases."""
+
+    def claim(self, request: ClaimRequest) -> Claim | None:
+        """Claim the first ready task in plan order: lock, lease, fence + 1 and attempt node, in one transaction. None
+        when nothing is claimable now, or the run is not running."""
+        token = uuid.uuid4().hex
+        tries = 0
+
+        def work(tx: Transaction) -> Claim | None:
+            nonlocal tries
+            tries += 1
+            if tries > 1 and (found := tx.run("claim_find", token=token)):
+                return self._claim(request, found[0]["task"])
+            run = tx.run("claim_run", runId=request.run_id)
+            if not run or run[0]["status"] != "running":
+                return None
+            return self._first(tx, request, token, run[0]["repository"])
+
+        return self._connection.write(work)
+
+    def renew_leases(self, owner: str, until: datetime) -> int:
+        """Extend all leases of an owner; how many there were."""
+        rows = self._connection.write(lambda tx: tx.run("leases_renew", owner=owner, until=iso(until)))
+        return int(rows[0]["renewed"]) if rows else 0
+
+    def describe_attempt(self, claim: Claim, properties: Mapping[str, Any]) -> None:
+        """Set properties of the running attempt (snake case names). Raises StaleFenceError."""
+        named = dict(properties)
+        follows = named.pop("follows", None)
+        row = self._stored(mapping_properties(named))
+
+        def work(tx: Transaction) -> None:
+            fence(tx, claim.attempt_id, claim.fence)
+            tx.run("attempt_set", attemptId=claim.attempt_id, properties=row)
+            if follows is not None:
+                tx.run("attempt_follow", attemptId=claim.attempt_id, follows=follows)
+
+        self._connection.write(work)
+
+    def await_review(self, claim: Claim, worker_output: str, tree_after: str, at: datetime) -> None:
+        """Task and attempt go from running to awaiting_qc. Raises StaleFenceError."""
+        row = self._stored({"status": "awaiting_qc", "workerOutput": worker_output, "treeAfter": tree_after})
+
+        def work(tx: Transaction) -> None:
+            found = fence(tx, claim.attempt_id, claim.fence, at)
+            if found["status"] == "awaiting_qc":
+                return  # repeated after a lost acknowledgement
+            task = tx.run("task_lock", taskId=claim.task.id, by=claim.attempt_id)[0]
+            check_transition("Task", task["status"], "awaiting_qc")
+            check_transition("Attempt", found["status"], "awaiting_qc")
+            tx.run("attempt_set", attemptId=claim.attempt_id, properties=row)
+            tx.run("task_status", taskId=claim.task.id, status="awaiting_qc")
+
+        self._connection.write(work)
+
+    def orphans(self, run_id: str, at: datetime, dead_owners: Sequence[str]) -> tuple[Orphan, ...]:
+        """Attempts of the run whose lease expired or whose owner is among the dead."""
+        rows = self._connection.read(
+            lambda tx: tx.run("orphans_read", runId=run_id, live=LIVE, at=iso(at), dead=list(dead_owners))
+        )
+        return tuple(
+            Orphan(
+                task_id=row["taskId"],
+                task_key=row["taskKey"],
+                attempt_id=row["attemptId"],
+                owner=row["owner"],
+                fence=row["fence"],
+                started_at=instant(row["startedAt"]),
+                last_event_at=instant(row["lastEventAt"]),
+            )
+            for row in rows
+        )
+
+    def close_interrupted(self, orphan: Orphan, at: datetime) -> bool:
+        """Close an orphan as interrupted: fence + 1, task pending and ready again, unfinished calls interrupted. False
+        when somebody else was first (another taker, or the owner that concluded it after all)."""
+
+        def work(tx: Transaction) -> bool:
+            found = tx.run("attempt_touch", attemptId=orphan.attempt_id, by=iso(at))
+            if not found or found[0]["fence"] != orphan.fence or found[0]["status"] not in LIVE:
+                return False
+            task = tx.run("task_lock", taskId=orphan.task_id, by=orphan.attempt_id)[0]
+            check_transition("Task", task["status"], "pending")
+            check_transition("Attempt", found[0]["status"], "interrupted")
+            higher = orphan.fence + 1
+            tx.run("calls_interrupt", attemptId=orphan.attempt_id)
+            lived = orphan.last_event_at - orphan.started_at
+            tx.run(
+                "attempt_interrupt",
+                attemptId=orphan.attempt_id,
+                fence=higher,
+                at=iso(at),
+                detail=f"The process that worked on it is gone; it was last heard of at {iso(orphan.last_event_at)}.",
+                durationMs=lived.total_seconds() * 1000,
+            )
+            tx.run("task_reopen", taskId=orphan.task_id, fence=higher)
+            return True
+
+        return self._connection.write(work)
+
+    def _first(self, tx: Transaction, request: ClaimRequest, token: str, repository: str) -> Claim | None:
+        bounds = {"from": f"{request.plan_id}:", "to": f"{request.plan_id};"}  # ';' is the character after ':'
+        keys = None if request.keys is None else list(request.keys)
+        found = tx.run("claim_candidates", keys=keys, limit=CANDIDATES, **bounds)
+        for candidate in sorted(found, key=itemgetter("readyKey")):
+            won = tx.run(
+                "claim_task",
+                taskId=candidate["id"],
+                owner=request.owner,
+                token=token,
+                until=iso(request.lease_until),
+            )
+            if won:
+                return self._begin(tx, request, token, won[0]["task"], repository)
+        return None
+
+    def _begin(self, tx: Transaction, request: ClaimRequest, token: str, task: Row, repository: str) -> Claim:
+        claim = self._claim(request, task)
+        attempt = {
+            "id": claim.attempt_id,
+            "name": f"{claim.task.key} #{claim.number}",
+            "taskId": claim.task.id,
+            "taskKey": claim.task.key,
+            "runId": request.run_id,
+            "repository": repository,
+            "number": claim.number,
+            "status": "running",
+            "stage": 1,
+            "fence": claim.fence,
+            "owner": request.owner,
+            "startedAt": iso(request.at),
+            "model": claim.task.model or "",
+            "toolCallBudget": claim.task.tool_call_budget,
+            "workerOutput": "",
+            "claimToken": token,
+        }
+        tx.run("claim_attempt", attempt=self._stored(attempt))
+        if claim.number > 1:
+            follow = {"attemptId": claim.attempt_id, "taskId": claim.task.id, "runId": request.run_id}
+            tx.run("claim_follow", number=claim.number, **follow)
+        return claim
+
+    def _claim(self, request: ClaimRequest, task: Row) -> Claim:
+        number = task["attemptNumber"]
+        return Claim(
+            run_id=request.run_id,
+            task=build(Task, self._texts.whole(task)),
+            attempt_id=f"{task['id']}:{number}",
+            number=number,
+            fence=task["fence"],
+            owner=request.owner,
+            at=request.at,
+        )
