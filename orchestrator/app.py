@@ -1,8 +1,8 @@
 """The only module that joins agents, store, workspace, engine and settings into one application.
 
-`open_app` makes an App whose services come into being when they are first needed, so that `status` starts no sandbox and
-`plan --file` asks for no key. What only planning or executing needs is imported there: the openai client, the roles and
-the engine cost half a second, which `status` and `query` need not wait for.
+`open_app` makes an App whose services come into being when they are first needed, so that `status` starts no sandbox
+and `plan --file` asks for no key. What only planning or executing needs is imported there: the openai client, the roles
+and the engine cost half a second, which `status` and `query` need not wait for.
 """
 
 from __future__ import annotations

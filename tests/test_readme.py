@@ -16,7 +16,8 @@ import pytest
 import yaml
 
 from agents.scripted.server import serve
-from orchestrator.cli import INTERRUPTED, cli
+from orchestrator.cli import cli
+from orchestrator.cli.invocation import INTERRUPTED
 from orchestrator.config.load import load_settings, settings_tree
 from orchestrator.domain import errors
 from orchestrator.planning.formats import read_plan

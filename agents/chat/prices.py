@@ -42,7 +42,7 @@ _DATED = re.compile(r"[-@](\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|\d{2}-\d{4}|\d{2}-\d{2}
 
 
 def price_of(model: str, override: PriceSettings | None = None) -> PriceSettings | None:
-    """The model's price per million tokens, or None when it is unknown (a state of its own: guards.md, cost)."""
+    """The model's price per million tokens, or None when it is unknown, which is a state of its own."""
     if override is not None:
         return override
     for name in sorted(_TABLE, key=len, reverse=True):

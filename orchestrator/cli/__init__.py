@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from orchestrator import __version__
-from orchestrator.cli.invocation import Invocation, say
+from orchestrator.cli.invocation import INTERRUPTED, Invocation, say
 from orchestrator.domain.errors import OrchestrateError
 
 # name -> (module, short help); the order is that of a first day with the program.
@@ -30,7 +30,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "calibrate": ("calibrate", "Replay past attempts under other limits."),
     "graph": ("graph", "Start, stop or look at the graph server."),
 }
-INTERRUPTED = 130
 BROKEN_PIPE = 141  # 128 + SIGPIPE: what a shell sees of a program that `head` cut off
 
 
@@ -77,7 +76,7 @@ def cli(ctx: click.Context, folder: Path, verbose: int, log_level: str | None) -
 
 
 def main() -> None:
-    """The console script: run, and leave with cli.md's exit code."""
+    """The console script: run, and leave with the exit code of what happened."""
     raise SystemExit(run(sys.argv[1:]))
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchestrator.cli.invocation import Invocation, pass_invocation, say
+from orchestrator.cli.invocation import INTERRUPTED, Invocation, pass_invocation, say
 from orchestrator.cli.values import Duration, json_option
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from orchestrator.engine.runs import ExecuteOptions
     from orchestrator.engine.scheduler import RunResult
 
-INTERRUPTED = 130
 NOT_COMPLETED = frozenset({"failed", "blocked", "rejected"})
 
 

@@ -1,4 +1,4 @@
-"""What every command knows of how it was called, and the one door to the wiring."""
+"""What every command knows of how it was called, and the one door to the application."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from orchestrator.app import App
 
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
 GRAPH_WAIT_S = 3.0  # where an answer is wanted now, good or bad
 
 

@@ -1,5 +1,5 @@
-"""Secrets: which values must never be stored, logged or shown to a model, and what takes them out (graph-model.md,
-rule 6)."""
+"""Secrets: which values must never be stored, logged or shown to a model, and what takes them
+out."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Errors, named for who must act. Each says what happened, the value and the limit, and what to do next.
 
-The exit codes are cli.md's: 2 usage and configuration, 3 plan refused, 4 graph or model unreachable, 70 ours.
+The exit codes: 2 usage and configuration, 3 plan refused, 4 graph or model unreachable, 70 ours.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ NORMALISE_VERSION = 1
 
 FINGERPRINT_CHARS = 240
 
-# In order: a later rule sees what the earlier ones left. Three go further than F1's letter: bare clock times are
+# In order: a later rule sees what the earlier ones left. Three go further than their plain form: bare clock times are
 # times, units may be spelt out, and `", line 12` of a traceback is a line number. A temporary path ends at a quote,
 # comma or closing bracket, so that compact JSON keeps the counters behind it.
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -53,7 +53,7 @@ def normalise(text: str, workspace_root: str = "") -> str:
 
 
 def outcome_hash(text: str, workspace_root: str = "") -> str:
-    """16 hex digits over the whole normalised text: the outcome hash of guards.md, and the error hash."""
+    """16 hex digits over the whole normalised text: the outcome hash that guards compare, and the error hash."""
     return hashlib.sha256(normalise(text, workspace_root).encode(errors="backslashreplace")).hexdigest()[:16]
 
 

@@ -7,9 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from orchestrator.domain.lifecycle import PlanStatus, TaskStatus
-from orchestrator.domain.task import Task
-
-Band = Literal["simple", "moderate", "too_complex"]
+from orchestrator.domain.task import Assessment, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,26 +18,6 @@ class Repository:
     path: str
     remote: str
     default_branch: str
-
-
-@dataclass(frozen=True, slots=True)
-class Assessment:
-    """Pre-flight's arithmetic about one task. The six counts are the factors of the score."""
-
-    score: int
-    band: Band
-    estimated_tool_calls: int
-    files_written: int
-    files_read: int
-    acceptance_criteria: int
-    edge_cases: int
-    dependencies: int
-    verification_commands: int
-    threshold: int
-    recommendation: str = ""
-    rejected_because: tuple[str, ...] = ()
-    overridden: bool = False
-    justification: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The ports through which rooms that must not import each other meet. wiring.py joins them.
+"""The ports through which rooms that must not import each other meet. app.py joins them.
 
 What the engine needs of agents (Session and the three roles), of the workspace, of the graph, and of the world
 (Clock, Ids). Every port has one real implementation and one contract suite.

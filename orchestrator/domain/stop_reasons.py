@@ -1,4 +1,4 @@
-"""The one taxonomy of ends: every code of guards.md with its sentence, what to do next, whose fault it was.
+"""The one taxonomy of ends: every code with its sentence, what to do next, whose fault it was.
 
 `{observed}` and `{limit}` are the figures the bound was judged by; guards take their messages from here, so that
 prompt, log, error and enforcement name the same number.

@@ -1,4 +1,4 @@
-"""A Task as the engine sees it: frozen, judged by pre-flight, ready to be executed."""
+"""Tasks: the smallest unit that a worker executes and QC reviews, what pre-flight said of it, and how it stands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from orchestrator.domain.lifecycle import TaskStatus
-from orchestrator.domain.plan import Assessment
 
 TaskKind = Literal["simple", "moderate", "complex", "research"]
 
@@ -53,3 +52,26 @@ class TaskState:
     duration_ms: float | None = None
     blocked_by: str | None = None
     lease_owner: str | None = None
+
+
+Band = Literal["simple", "moderate", "too_complex"]
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """Pre-flight's arithmetic about one task. The six counts are the factors of the score."""
+
+    score: int
+    band: Band
+    estimated_tool_calls: int
+    files_written: int
+    files_read: int
+    acceptance_criteria: int
+    edge_cases: int
+    dependencies: int
+    verification_commands: int
+    threshold: int
+    recommendation: str = ""
+    rejected_because: tuple[str, ...] = ()
+    overridden: bool = False
+    justification: str = ""

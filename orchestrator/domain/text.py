@@ -1,9 +1,10 @@
-"""Which known name a wrong one was meant to be."""
+"""Small rules of words: which known name a wrong one was meant to be, plurals, spellings of a name."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from functools import cache
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -17,3 +18,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 task`, `2 tasks`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+@cache
+def camel(name: str) -> str:
+    """`tree_after` as `treeAfter`: a field's name as the graph and machine output spell it."""
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)

@@ -56,10 +56,17 @@ def prepare_run(services: Services, plan: Plan, options: ExecuteOptions, home: P
     scheduler = Scheduler(services, plan, run, RunMeter(services, run), home=home, keys=keys)
     services.listener(
         RunStarted(
-            services.clock.now(), run.id, plan.id, run.branch, keys or tuple(p.task.key for p in plan.tasks),
-            options.parallel, run.sandbox_level, run.joined, bounds_in_words(services, plan, services.reader.tasks(plan.id), keys),
+            at=services.clock.now(),
+            run_id=run.id,
+            plan_id=plan.id,
+            branch=run.branch,
+            tasks=keys or tuple(p.task.key for p in plan.tasks),
+            parallelism=options.parallel,
+            sandbox_level=run.sandbox_level,
+            joined=run.joined,
+            bounds=bounds_in_words(services, plan, services.reader.tasks(plan.id), keys),
         )
-    )  # fmt: skip
+    )
     return scheduler, run
 
 
@@ -129,7 +136,7 @@ def _in_words(
 
 
 def _bounded_as(services: Services, run: Run) -> Services:
-    """The services under the run's own bounds where none is given now: a bound outlives the process that it was told."""
+    """The services under the run's own bounds where none is given now: a bound outlives the process it was told."""
     recorded, given = json.loads(run.settings_json).get("run", {}), services.settings.run
     kept = {name: recorded.get(name) for name in BOUNDS if getattr(given, name) is None}
     return replace(services, settings=services.settings.model_copy(update={"run": given.model_copy(update=kept)}))

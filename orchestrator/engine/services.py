@@ -1,4 +1,4 @@
-"""What the engine works with: the ports, the settings and the run, joined by wiring.py."""
+"""What the engine works with: the ports, the settings and the run, joined by app.py."""
 
 from __future__ import annotations
 

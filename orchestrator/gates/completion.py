@@ -101,7 +101,7 @@ def out_of_attempts(earlier: Iterable[AttemptSummary], ended: Ended, *, max_atte
 def diagnose(
     ran_out: RanOut, earlier: Sequence[AttemptSummary], ended: Ended, findings: Sequence[Finding], at: datetime
 ) -> FailureReport:
-    """The report of a task that ran out, drawn from what is recorded (R2.12, the deterministic fallback)."""
+    """The report of a task that ran out, drawn from what is recorded, without asking a model."""
     why = sentence(ran_out.code, ran_out.observed, ran_out.limit)
     return FailureReport(
         summary=f"{ran_out.code}: {why} The last ended as {_told(ended)}",

@@ -139,7 +139,7 @@ class GuardSet:
         return guard_set, (verdicts[0] if verdicts else ALLOW)
 
     def judge(self, event: Event) -> tuple[GuardSet, tuple[Verdict, ...]]:
-        """The GuardSet after the event, and every verdict other than Allow, strictest first. After a Stop it is that."""
+        """The set after the event, and every verdict other than Allow, strictest first. After a Stop it is that."""
         if self.stopped is not None:
             return self, (self.stopped,)
         if isinstance(event, GuardFired | Finished):

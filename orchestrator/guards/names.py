@@ -1,6 +1,6 @@
 """Names only: what a detector that sees tool names alone would say; recorded for tuning, never stops.
 
-It trips on legitimate work, eight reads in a row among it (measured on real runs; guards.md).
+It trips on legitimate work, eight reads in a row among it (measured on real runs).
 """
 
 from __future__ import annotations

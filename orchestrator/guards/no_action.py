@@ -9,7 +9,7 @@ from orchestrator.domain.verdict import ALLOW, Verdict, Warn
 from orchestrator.guards.guard import stop
 from orchestrator.guards.limits import GuardLimits
 
-_NAME = CODE = "no_action"
+_NAME = _CODE = "no_action"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class NoActionGuard:
     def _judge(self) -> tuple[NoActionGuard, Verdict]:
         most = self.limits.no_action_turns
         if self.turns >= most:
-            return self, stop(_NAME, CODE, self.turns, most)
+            return self, stop(_NAME, _CODE, self.turns, most)
         if self.turns < most - 1:
             return self, ALLOW
         message = f"{self.turns} replies in a row called no tool; at {most} the attempt is stopped. Call a tool."
-        return self, Warn(_NAME, CODE, message, self.turns, most)
+        return self, Warn(_NAME, _CODE, message, self.turns, most)

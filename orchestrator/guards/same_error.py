@@ -12,7 +12,7 @@ from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.recent import remember
 from orchestrator.guards.tree import TreeState
 
-_NAME = CODE = "same_error"
+_NAME = _CODE = "same_error"
 _TOOLS = 32
 
 Streak = tuple[str, int, int]
@@ -68,11 +68,11 @@ class SameErrorGuard:
         limits = self.limits
         evidence: Evidence = {"tool": event.call.tool, "error": event.result[-160:].strip()}
         if count >= limits.same_error_stop:
-            return stop(_NAME, CODE, count, limits.same_error_stop, evidence)
+            return stop(_NAME, _CODE, count, limits.same_error_stop, evidence)
         if count != limits.same_error_warn:
             return ALLOW
         message = (
             f"{event.call.tool} has failed {count} times with the same error; at {limits.same_error_stop} the attempt "
             "is stopped. Find the error's cause before you call it again."
         )
-        return Warn(_NAME, CODE, message, count, limits.same_error_stop, evidence)
+        return Warn(_NAME, _CODE, message, count, limits.same_error_stop, evidence)

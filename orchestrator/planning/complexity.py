@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from orchestrator.domain.plan import Assessment, Band
-from orchestrator.domain.task import TaskKind
+from orchestrator.domain.task import Assessment, Band, TaskKind
 from orchestrator.planning.plan_file import TaskFile
 
 _LEAST_HISTORY = 5

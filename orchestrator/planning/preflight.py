@@ -15,9 +15,9 @@ from types import MappingProxyType
 import networkx as nx
 
 from orchestrator.domain.globs import NEW_ONLY, literal
-from orchestrator.domain.plan import Assessment, PlannedTask
+from orchestrator.domain.plan import PlannedTask
 from orchestrator.domain.ports import Ids
-from orchestrator.domain.task import Task
+from orchestrator.domain.task import Assessment, Task
 from orchestrator.planning.commands import executable
 from orchestrator.planning.complexity import Budgets, Thresholds, assess, budget_from_history, budget_of, effective_kind
 from orchestrator.planning.dag import graph_of

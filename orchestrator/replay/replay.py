@@ -162,8 +162,8 @@ def disagreements(
     inherited: Sequence[Event] = (),
 ) -> tuple[str, ...]:
     """Where a replay under an attempt's own limits differs from the verdicts recorded with it; empty when the live
-    GuardSet and the replayed one agree. The ledger's verdicts are no fold over one attempt and are left out, and so is the
-    wording, which another version may have changed."""
+    guards and the replayed ones agree. The ledger's verdicts are no fold over one attempt and are left out, and so is
+    the wording, which another version may have changed."""
     live = [_recorded(fired) for fired in recorded if fired.guard != LEDGER]
     again = replay_attempt(events, limits, budget, allowed_paths, inherited).fired
     replayed = [replace(fired, message="") for fired in again]

@@ -11,7 +11,7 @@ from orchestrator.domain.ports import GraphReader
 
 @cache
 def _cypher(name: str) -> str:
-    return (files("orchestrator.insight") / "cypher" / f"{name}.cypher").read_text()
+    return (files("orchestrator.reports") / "cypher" / f"{name}.cypher").read_text()
 
 
 def ask_graph(reader: GraphReader, name: str, **parameters: Any) -> list[dict[str, Any]]:

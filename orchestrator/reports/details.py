@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import GraphReader
+from orchestrator.domain.query import ResultRow
 from orchestrator.domain.run import Run
 from orchestrator.domain.task import TaskState
 from orchestrator.reports.ask import ask_graph
 from orchestrator.reports.timeline import Timeline, attempt_timeline
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +19,7 @@ class PlanDetails:
     """A plan with the PM's rounds in order; a plan from a file has none."""
 
     plan: Plan
-    rounds: tuple[Row, ...]
+    rounds: tuple[ResultRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +27,7 @@ class RunDetails:
     """A run with its attempts in the order in which they began."""
 
     run: Run
-    attempts: tuple[Row, ...]
+    attempts: tuple[ResultRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +35,8 @@ class TaskDetails:
     """A task with what has become of it, its attempts oldest first, and why it failed."""
 
     state: TaskState
-    attempts: tuple[Row, ...]
-    diagnosis: Row
+    attempts: tuple[ResultRow, ...]
+    diagnosis: ResultRow
 
 
 def details_of(reader: GraphReader, label: str, id_: str) -> PlanDetails | RunDetails | TaskDetails | Timeline:

@@ -90,7 +90,7 @@ def require_parameters(cypher: str, given: Mapping[str, Any]) -> None:
 @cache
 def saved_queries() -> Mapping[str, SavedQuery]:
     """All saved queries by name, sorted."""
-    folder = files("orchestrator.insight") / "queries"
+    folder = files("orchestrator.reports") / "queries"
     texts = {f.name.removesuffix(".cypher"): f.read_text() for f in folder.iterdir() if f.name.endswith(".cypher")}
     return {name: _parse(name, texts[name]) for name in sorted(texts)}
 

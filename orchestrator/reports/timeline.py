@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from orchestrator.domain.attempt import AttemptSummary, Check
 from orchestrator.domain.ports import GraphReader
+from orchestrator.domain.query import ResultRow
 from orchestrator.domain.review import Review
 from orchestrator.reports.ask import ask_graph
 
@@ -21,7 +22,6 @@ CONTROL = frozenset({"finish_task", "give_up", "report_progress", "request_budge
 EXECUTED = frozenset({"ok", "error", "running", "interrupted"})
 
 Uniqueness = Literal["unique", "duplicate", "refused", "control"]
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def attempt_timeline(reader: GraphReader, attempt_id: str) -> Timeline:
     )
 
 
-def tell(rows: Iterable[Row], budget: int) -> tuple[TimelineTurn | TimelineNote, ...]:
+def tell(rows: Iterable[ResultRow], budget: int) -> tuple[TimelineTurn | TimelineNote, ...]:
     """The steps of an attempt from its nodes in order of seq; a grant raises the limit from there on."""
     facts = [(row["node"]["labels"][0], row["node"]["properties"], row["answers"]) for row in rows]
     calls = _calls_by_turn(facts)
@@ -161,7 +161,7 @@ def tell(rows: Iterable[Row], budget: int) -> tuple[TimelineTurn | TimelineNote,
     return tuple(steps)
 
 
-def _calls_by_turn(facts: Iterable[tuple[str, Row, int | None]]) -> dict[int, tuple[TimelineCall, ...]]:
+def _calls_by_turn(facts: Iterable[tuple[str, ResultRow, int | None]]) -> dict[int, tuple[TimelineCall, ...]]:
     found: dict[int, tuple[TimelineCall, ...]] = {}
     for label, node, answers in facts:
         if label == "ToolCall":
@@ -170,7 +170,7 @@ def _calls_by_turn(facts: Iterable[tuple[str, Row, int | None]]) -> dict[int, tu
     return found
 
 
-def _call(node: Row, answers: int | None) -> TimelineCall:
+def _call(node: ResultRow, answers: int | None) -> TimelineCall:
     status, tool, result = node["status"], node["tool"], node.get("result") or ""
     uniqueness: Uniqueness = "control" if tool in CONTROL else "unique"
     why = ""
@@ -194,7 +194,9 @@ def _call(node: Row, answers: int | None) -> TimelineCall:
     )
 
 
-def _turn(node: Row, number: int, calls: tuple[TimelineCall, ...], used: int, limit: int, stall: int) -> TimelineTurn:
+def _turn(
+    node: ResultRow, number: int, calls: tuple[TimelineCall, ...], used: int, limit: int, stall: int
+) -> TimelineTurn:
     return TimelineTurn(
         seq=node["seq"],
         number=number,
@@ -215,7 +217,7 @@ def _turn(node: Row, number: int, calls: tuple[TimelineCall, ...], used: int, li
     )
 
 
-def _note(label: str, node: Row) -> TimelineNote:
+def _note(label: str, node: ResultRow) -> TimelineNote:
     if label == "Checkpoint":
         return TimelineNote(node["seq"], "progress", "progress", "", node.get("description") or "")
     if label == "BudgetRequest":

@@ -16,15 +16,10 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from neo4j.time import DateTime
 
+from orchestrator.domain.text import camel
+
 _T = TypeVar("_T")
 Reader = Callable[[Any], Any]
-
-
-@cache
-def camel(name: str) -> str:
-    """`tree_after` as `treeAfter`."""
-    head, *rest = name.split("_")
-    return head + "".join(part.capitalize() for part in rest)
 
 
 def iso(instant: datetime) -> str:

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from orchestrator.domain.attempt import AttemptSummary, AttemptTotals, Check
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.finding import Finding
-from orchestrator.domain.plan import Assessment, Plan, PlannedTask, Repository
+from orchestrator.domain.plan import Plan, PlannedTask, Repository
 from orchestrator.domain.review import Criterion, Review
 from orchestrator.domain.run import Run
-from orchestrator.domain.task import Task, TaskState
+from orchestrator.domain.task import Assessment, Task, TaskState
 from orchestrator.domain.usage import Usage
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.mapping import build, instant

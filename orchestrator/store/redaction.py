@@ -1,4 +1,4 @@
-"""Rules 5 and 6 of graph-model.md: nothing stored is silently cut, and no secret that the settings know is stored."""
+"""Nothing stored is silently cut, and no secret that the settings know is stored."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def ensure_schema(connection: Connection) -> None:
         return
     if version is not None and version > SCHEMA_VERSION:
         raise GraphError(
-            f"The graph's schema is version {version}, made by a newer release; this one knows version {SCHEMA_VERSION}.",
+            f"The graph's schema is version {version}, made by a newer release; this one knows {SCHEMA_VERSION}.",
             next_step="Upgrade orchestrate, or use another database (NEO4J_DATABASE) or ORCHESTRATE_HOME.",
         )
     _refuse_foreign(connection)

@@ -103,7 +103,7 @@ def _digest(messages: Sequence[Message]) -> str:
     [(14, 30, 20, 6), (17, 30, 20, 3), (26, 30, 19, 3), (20, 30, 19, 3), (26, 0, 19, 0), (0, 30, 20, 20), (2, 3, 5, 3)],
 )
 def test_reserved_items_come_first_but_leave_room(reserved: int, others: int, total: int, others_kept: int) -> None:
-    """R1.9's examples with 20 places: reserved ones stay, at least 3 others too, and a digest of reserved takes one."""
+    """With 20 places: reserved ones stay, at least 3 others too, and a digest of reserved takes one."""
     flags = [True] * reserved + [False] * others
     kept = select(flags, 20, 3)
     assert len(kept) == total

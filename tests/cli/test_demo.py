@@ -161,7 +161,7 @@ def test_query_is_read_only_unless_write(demo: Demo) -> None:
 
 
 def test_query_machine_formats(demo: Demo) -> None:
-    """Nodes, relationships and instants come as cli.md has them; parameters are JSON, else strings; stdin works."""
+    """Nodes, relationships and instants come as documented; parameters are JSON, else strings; stdin works."""
     cypher = (
         "MATCH (p:Plan)-[h:HAS_TASK]->(t:Task {key: $key}) RETURN t, h, p.createdAt AS at, $list AS list, $text AS text"
     )

@@ -1,4 +1,4 @@
-"""Rules about the code itself: what architecture.md asks of names, sizes, tests and queries."""
+"""Rules about the code itself: names, sizes, tests and queries."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_every_test_says_in_a_sentence_what_it_shows() -> None:
 
 
 def test_no_name_uses_a_word_that_means_nothing() -> None:
-    """Manager, Handler, Helper, Context, Data, Info, process and utils are no names (architecture.md, Words)."""
+    """Manager, Handler, Helper, Context, Data, Info, process and utils are no names."""
     found = [
         place(path, node)
         for path, tree in sources(*PACKAGES)

@@ -22,9 +22,9 @@ from orchestrator.domain.events import (
     ToolRequested,
     TurnRequested,
 )
-from orchestrator.domain.plan import Assessment, Plan, PlannedTask, Repository
+from orchestrator.domain.plan import Plan, PlannedTask, Repository
 from orchestrator.domain.run import Claim, ClaimRequest, Run
-from orchestrator.domain.task import Task
+from orchestrator.domain.task import Assessment, Task
 from orchestrator.store.graph_store import GraphStore
 
 T0 = datetime(2026, 11, 21, 10, 0, 0, 123456, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Bad input: one clear message, the exit code of cli.md, nothing lost, no traceback."""
+"""Bad input: one clear message, the documented exit code, nothing lost, no traceback."""
 
 from __future__ import annotations
 

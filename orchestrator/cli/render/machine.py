@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -16,6 +15,7 @@ from typing import Any
 
 from orchestrator.cli.render.text import clean, escaped
 from orchestrator.domain.query import QueryResult
+from orchestrator.domain.text import camel
 
 
 def print_json(document: Any) -> None:
@@ -49,11 +49,6 @@ def json_ready(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [json_ready(item) for item in value]
     return value
-
-
-def camel(name: str) -> str:
-    """snake_case as camelCase."""
-    return re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)
 
 
 def _field(value: Any) -> Any:

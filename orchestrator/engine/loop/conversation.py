@@ -1,7 +1,7 @@
 """The choke point: the one loop in which a model is asked and a tool is called, for workers, reviews and planning.
 
-Before every model call and every tool call the GuardSet is asked, and here alone a Stop ends the conversation, so that no
-role can ignore it. Order of effects: architecture.md, decision 3.
+Before every model call and every tool call the guards are asked, and here alone a Stop ends the conversation, so that
+no role can ignore it. Everything is recorded, then judged, then acted upon.
 """
 
 from __future__ import annotations

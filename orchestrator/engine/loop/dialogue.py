@@ -37,8 +37,8 @@ def converse(
     limits: GuardLimits | None = None,
     recorded: bool = True,
 ) -> tuple[ConversationResult, Totals, float]:
-    """Drive a QC or PM session to its submit tool under its own GuardSet (of the settings' limits with one repair turn for
-    an answer in text, or of other limits): how it ended, what it used, milliseconds."""
+    """Drive a QC or PM session to its submit tool under its own guards (of the settings' limits with one repair turn
+    for an answer in text, or of other limits): how it ended, what it used, milliseconds."""
     started = services.clock.monotonic()
     journal = Journal(
         services.writer if recorded else Unrecorded(),

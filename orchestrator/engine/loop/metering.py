@@ -3,7 +3,7 @@ processes.
 
 The arithmetic is domain/ledger.py's. What this process spends it knows itself; what other processes spend, the earlier
 ones among them, it looks up in the transaction that records a turn with its reservation, behind the run's lock: so no
-restart refills anything, and two processes never both take the last room. What one attempt may spend is its GuardSet's to
+restart refills anything, and two processes never both take the last room. What one attempt may spend is its guards' to
 bound.
 """
 

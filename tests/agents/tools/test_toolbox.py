@@ -142,7 +142,7 @@ def test_integral_floats_are_integers(do: Do) -> None:
 
 
 def test_flags_of_the_tools(parse: Parse) -> None:
-    """Which calls are pure, mutating and control is as guards.md has it."""
+    """Each tool is pure, mutating or control as the guards count it."""
     pure = {tool.name for tool in catalogue.WORKER if tool.pure}
     mutating = {tool.name for tool in catalogue.WORKER if tool.touches != "nothing"}
     control = {tool.name for tool in catalogue.WORKER if tool.control}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.config.settings import BudgetsSettings, ComplexitySettings
-from orchestrator.domain.plan import Assessment
+from orchestrator.domain.task import Assessment
 from orchestrator.planning.complexity import Factors, assess, band_of, budget_of, effective_kind, estimate
 from orchestrator.planning.plan_file import TaskFile
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from orchestrator.reports.ask import ask_graph
 from orchestrator.reports.timeline import TimelineNote, TimelineTurn, newest_failure, tell
-from tests.insight.conftest import World
+from tests.reports.conftest import World
 
 
 def _node(label: str, answers: int | None = None, **properties: Any) -> dict[str, Any]:

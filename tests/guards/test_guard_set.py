@@ -1,4 +1,4 @@
-"""The GuardSet: properties 2, 3 and 5 of guards.md over random histories, fold purity, and failing closed."""
+"""Guards over random histories: Stop is absorbing, a rebuilt set equals the live one, judging is cheap."""
 
 from __future__ import annotations
 

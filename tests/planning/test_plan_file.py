@@ -27,7 +27,7 @@ def only(examined: Examined) -> str:
 
 
 def test_minimal_plan_takes_the_documented_defaults() -> None:
-    """A task needs a key and a prompt; the rest has cli.md's defaults."""
+    """A task needs a key and a prompt; the rest has the documented defaults."""
     first = plan(task()).ready().tasks[0]
     assert (first.max_attempts, first.max_changed_files, first.max_changed_lines) == (6, 10, 400)
     absent = (first.kind, first.tool_call_budget, first.allowed_paths, first.model, first.override)
@@ -180,7 +180,7 @@ def test_refused_commands_leave_the_plan_readable() -> None:
 
 
 def test_schema_is_closed_and_described() -> None:
-    """The schema that submit_plan takes knows every field of cli.md, describes each, and takes no other."""
+    """The schema that submit_plan takes knows every field, describes each, and takes no other."""
     schema = PlanFile.model_json_schema()
     fields = schema["$defs"]["TaskFile"]
     assert schema["additionalProperties"] is False

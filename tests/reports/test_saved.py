@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from orchestrator.domain.errors import QueryError, UserError
 from orchestrator.reports.saved_queries import parameters_of, require_parameters, saved_queries, saved_query
 from orchestrator.store.graph_store import GraphStore
-from tests.insight.conftest import World
+from tests.reports.conftest import World
 
 NAMES = (
     "attempt-story",

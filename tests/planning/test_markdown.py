@@ -13,7 +13,7 @@ from orchestrator.planning.plan_file import PlanFile, TaskFile
 from orchestrator.planning.preflight import Preflight, judge_plan
 from orchestrator.planning.validate import Examined, PlanFileError
 
-PLANS = Path(__file__).parent / "plans"
+PLANS = Path(__file__).parents[1] / "plans"
 NAMES = ["auth-endpoints.md", "translate-docs.md"]
 
 

@@ -51,7 +51,7 @@ def refused(content: bytes | str, suffix: str = ".yaml") -> str:
 
 
 def test_example_of_the_design_loads() -> None:
-    """The plan file of cli.md is read field by field."""
+    """The plan file is read field by field."""
     (first,) = read_plan(EXAMPLE.encode(), ".yaml").ready().tasks
     assert first.prompt == "Add the route.\nAnswer with JSON.\n"
     assert first.acceptance_criteria == ('GET /health returns 200 and {"ok": true}',)

@@ -203,7 +203,7 @@ def test_endpoint_must_be_a_url(tmp_path: Path) -> None:
 
 def test_documentation_is_current() -> None:
     """docs/settings.md is what the code draws; `python -m orchestrator.config.docs > docs/settings.md` renews it."""
-    path = Path(__file__).parent.parent / "docs" / "settings.md"
+    path = Path(__file__).parents[2] / "docs" / "settings.md"
     assert path.read_text(encoding="utf-8") == docs.settings_reference()
 
 

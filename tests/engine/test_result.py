@@ -74,6 +74,8 @@ def test_a_rejection_is_told_and_ends_a_task_without_attempts_left(end: End, rea
 
 BOUND = Stop("spend", "token_limit", "Too many.", 9.0, 8.0, {"level": "run"})
 AWAY = ModelError("Nobody answers.")
+GAVE_UP = ConversationResult("submitted", "", "give_up", {"reason": "No."})
+UNREACHABLE = ConversationResult("model_error", "", error=AWAY)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +83,8 @@ AWAY = ModelError("Nobody answers.")
     [
         (End.interrupted("Ctrl-C"), ("interrupted", "interrupted", "pending"), None),
         (End.unfinished(ConversationResult("interrupted", "Ctrl-C")), ("interrupted", "interrupted", "pending"), None),
-        (End.unfinished(ConversationResult("submitted", "", "give_up", {"reason": "No."})), ("failed", "gave_up", "failed"), None),
-        (End.unfinished(ConversationResult("model_error", "", error=AWAY)), ("failed", "model_error", "pending"), ModelError),
+        (End.unfinished(GAVE_UP), ("failed", "gave_up", "failed"), None),
+        (End.unfinished(UNREACHABLE), ("failed", "model_error", "pending"), ModelError),
         (End.unfinished(ConversationResult("loop_detected", "")), ("stopped", "loop_detected", "failed"), None),
         (End.unfinished(ConversationResult("token_limit", "", stop=BOUND)),
          ("interrupted", "token_limit", "pending"), RunBoundError),

@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS, TASK_STOPS, explain, next_step
 
-# guards.md, "Stop codes, all of them".
+# Users and stored graphs rely on these codes: one may be added, none renamed.
 BOUNDS = {
     "budget_exhausted", "request_limit", "token_limit", "cost_limit", "deadline", "loop_detected", "same_error",
     "stalled", "no_action", "thrashing", "no_progress", "out_of_scope", "malformed_calls", "context_exhausted",
