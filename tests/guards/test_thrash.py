@@ -102,10 +102,10 @@ def test_growing_edits_between_tests_are_work() -> None:
 
 
 def test_many_files_are_remembered_within_bounds() -> None:
-    """Property 5: a command that rewrites ten thousand files leaves a bounded memory."""
+    """A command that rewrites ten thousand files leaves a bounded memory."""
     writes = tuple(FileWrite(f"f{n}", 1, 0, f"b{n}") for n in range(10_000))
     run = choke(answer=lambda _: Result(tree="t", writes=writes)).run([[call("run_command", "codegen")]])
-    thrash = next(g for g in run.guard_set.guards if type(g).__name__ == "Thrash")
+    thrash = next(g for g in run.guard_set.guards if type(g).__name__ == "ThrashGuard")
     assert len(thrash.files) <= 256  # type: ignore[attr-defined]  # the guard found by its name
 
 
