@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 Scalar = str | int | float | bool | None
 Evidence = Mapping[str, Scalar | list[Scalar]]
@@ -19,6 +20,7 @@ class Warn:
     """The worker is told once, with its next tool result; nothing is prevented. A `quiet` warning is only recorded, for
     tuning."""
 
+    kind: ClassVar[Literal["warn"]] = "warn"
     guard: str
     code: str
     message: str
@@ -32,6 +34,7 @@ class Warn:
 class Refuse:
     """The call is not executed; `message` is its result, so that the worker can do something else."""
 
+    kind: ClassVar[Literal["refuse"]] = "refuse"
     guard: str
     code: str
     message: str
@@ -42,8 +45,9 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The attempt ends with `code`, one of the stop codes of domain/stops.py. Absorbing."""
+    """The attempt ends with `code`, one of the stop codes of domain/stop_reasons.py. Absorbing."""
 
+    kind: ClassVar[Literal["stop"]] = "stop"
     guard: str
     code: str
     message: str

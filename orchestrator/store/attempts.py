@@ -110,7 +110,7 @@ class Attempts(Part):
 
 
 def _attempt_values(conclusion: AttemptResult) -> Row:
-    totals = dataclasses.asdict(conclusion.totals)
+    usage = conclusion.usage
     findings = (*conclusion.findings, *(conclusion.review.findings if conclusion.review else ()))
     values: Row = {
         "status": conclusion.attempt_status,
@@ -118,15 +118,15 @@ def _attempt_values(conclusion: AttemptResult) -> Row:
         "stopDetail": conclusion.stop_detail,
         "finishedAt": iso(conclusion.at),
         "durationMs": conclusion.duration_ms,
-        "toolCallCount": totals["tool_call_count"],
-        "turnCount": totals["turn_count"],
-        "promptTokens": totals["prompt_tokens"],
-        "cachedTokens": totals["cached_tokens"],
-        "completionTokens": totals["completion_tokens"],
-        "tokenCount": totals["prompt_tokens"] + totals["completion_tokens"],
-        "costUsd": totals["cost_usd"],
-        "filesChanged": totals["files_changed"],
-        "linesChanged": totals["lines_changed"],
+        "toolCallCount": usage.tool_call_count,
+        "turnCount": usage.turn_count,
+        "promptTokens": usage.prompt_tokens,
+        "cachedTokens": usage.cached_tokens,
+        "completionTokens": usage.completion_tokens,
+        "tokenCount": usage.tokens,
+        "costUsd": usage.cost_usd,
+        "filesChanged": conclusion.files_changed,
+        "linesChanged": conclusion.lines_changed,
         "workerOutput": conclusion.worker_output,
         "issues": list(dict.fromkeys(finding.message for finding in findings)),
         "requiredFixes": list(dict.fromkeys(finding.required_fix for finding in findings if finding.required_fix)),
@@ -139,14 +139,14 @@ def _attempt_values(conclusion: AttemptResult) -> Row:
 
 
 def _task_values(claim: Claim, conclusion: AttemptResult) -> Row:
-    totals = conclusion.totals
+    usage = conclusion.usage
     return {
         "status": conclusion.task_status,
         "stopReason": conclusion.task_stop_reason,
         "attemptNumber": claim.number,
-        "toolCallCount": totals.tool_call_count,
+        "toolCallCount": usage.tool_call_count,
         "durationMs": conclusion.duration_ms,
-        "tokenCount": totals.prompt_tokens + totals.completion_tokens,
+        "tokenCount": usage.tokens,
         "workerOutput": conclusion.worker_output,
     } | _review_values(conclusion.review)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
-from orchestrator.domain.attempt import AttemptSummary, AttemptTotals, Check
+from orchestrator.domain.attempt import AttemptSummary, Check
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.plan import Plan, PlannedTask, Repository
@@ -80,7 +80,7 @@ class Reading(Part):
             return self._build(
                 AttemptSummary,
                 stored,
-                totals=build(AttemptTotals, stored),
+                usage=build(Usage, stored),
                 findings=tuple(dict.fromkeys(found + raised)),
                 checks=tuple(self._build(Check, row["check"]) for row in checks),
             )
@@ -126,7 +126,9 @@ class Reading(Part):
             return Usage()
         row = rows[0]
         usd = None if row["unknown"] else float(row["usd"])
-        return Usage(int(row["promptTokens"]), int(row["completionTokens"]), usd)
+        return Usage(
+            prompt_tokens=int(row["promptTokens"]), completion_tokens=int(row["completionTokens"]), cost_usd=usd
+        )
 
     def resolve(self, text: str, repository_id: str) -> tuple[str, str]:
         """(label, id) for a full id, a task's key in the newest plan, or a unique prefix of an id. Raises UserError
