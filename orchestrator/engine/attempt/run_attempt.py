@@ -67,7 +67,7 @@ class Attempt:
         self._claim = claim
         self._meter = meter
         self._began = services.clock.monotonic()
-        self._facts = Facts(claim, services.settings.run.stops)
+        self._facts = Facts(claim, services.settings.run.max_stopped_attempts)
         self._subject = Subject(claim.task.key, claim.number)
 
     def execute(self) -> Outcome:

@@ -96,7 +96,7 @@ def run_checks(
 
 def _run(services: Services, workspace: Workspace, command: str, check_id: str, pass_id: str) -> Check:
     def once() -> CommandResult:
-        return workspace.run(command, timeout_s=services.settings.checks.timeout)
+        return workspace.run(command, timeout_s=services.settings.checks.timeout_s)
 
     result = _again_without_answer(once)
     return Check(
