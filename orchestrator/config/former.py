@@ -1,4 +1,4 @@
-"""Settings under the names that they had once: refused with the name of today, so that no upgrade goes unnoticed."""
+"""Settings of former releases: refused with what stands in their place, so that no upgrade goes unnoticed."""
 
 from __future__ import annotations
 
@@ -16,3 +16,14 @@ RENAMED: Mapping[str, str] = {
     "run.stops": "run.max_stopped_attempts",
 }
 """Dotted name of then -> dotted name of now. The value means what it meant."""
+
+_OF_NAMES = "only set a warning that nobody was told, and is gone: calls are compared with their outcomes"
+GONE: Mapping[str, str] = {f"guards.name_{part}": _OF_NAMES for part in ("sequence", "window", "repeats")}
+"""Dotted name -> what became of it."""
+
+
+def former(name: str) -> str:
+    """What the refusal of a setting that there was says; empty for a name that no setting ever had."""
+    if name in RENAMED:
+        return f"{name} is now {RENAMED[name]}."
+    return f"{name} {GONE[name]}." if name in GONE else ""

@@ -21,7 +21,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from orchestrator.config.file import SettingKeys, SettingsFile, read_settings_file
-from orchestrator.config.former import RENAMED, ROLES
+from orchestrator.config.former import GONE, RENAMED, ROLES, former
 from orchestrator.config.secrets import is_secret_name, url_holds_password
 from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import UserError
@@ -125,11 +125,6 @@ def _variable(name: str) -> str:
     return PREFIX + name.replace(".", "_").upper()
 
 
-def _now(old: str) -> str:
-    """What the refusal of a name that a setting had once says."""
-    return f"{old} is now {RENAMED[old]}"
-
-
 def parse_duration(text: str) -> float:
     """Seconds of `90s`, `15m`, `2h`, `1d` or `1h30m`. Raises UserError."""
     compact = text.strip().lower().replace(" ", "")
@@ -162,11 +157,11 @@ def _read_environment(layers: _Layers, environ: Mapping[str, str]) -> None:
         setting = settings[variable]
         layers.put(setting.keys, _read(setting.field.annotation, given[variable]), variable)
     _default_base_url(layers, environ.get("OPENAI_BASE_URL", "").strip())
-    former = {_variable(old): f"{_now(old)} ({_variable(new)})." for old, new in RENAMED.items()}
+    told = {_variable(name): former(name) for name in (*RENAMED, *GONE)}
     known = {*settings, *MODEL_VARIABLES, *NO_SETTINGS}
     key_variables = {layers.get(("models", role, "api_key_env")) for role in ROLES}
     for variable in sorted(given.keys() - known - key_variables):
-        layers.defects.append(f"{variable}: {former.get(variable) or f'is no setting{nearest(variable, known)}'}")
+        layers.defects.append(f"{variable}: {told.get(variable) or f'is no setting{nearest(variable, known)}'}")
 
 
 def _default_base_url(layers: _Layers, url: str) -> None:
@@ -215,8 +210,7 @@ def _defect(layers: _Layers, details: ErrorDetails) -> str:
     keys = tuple(str(part) for part in details["loc"])
     where, name = layers.where(keys), ".".join(keys)
     if details["type"] == "extra_forbidden":
-        known = f"{_now(name)}." if name in RENAMED else f"{name} is no setting{nearest(keys[-1], _siblings(keys))}"
-        return f"{where}: {known}"
+        return f"{where}: {former(name) or f'{name} is no setting{nearest(keys[-1], _siblings(keys))}'}"
     if details["type"] == "missing":
         return f"{where}: {name} is required"
     if details["type"] == "string_pattern_mismatch":

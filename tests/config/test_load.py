@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.config import docs
-from orchestrator.config.former import RENAMED
+from orchestrator.config.former import GONE, RENAMED
 from orchestrator.config.load import NO_SETTINGS, load_settings, parse_duration, settings_tree
 from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import UserError
@@ -87,15 +87,15 @@ def test_all_defects_at_once_with_their_places(tmp_path: Path) -> None:
 
 def test_a_name_of_then_is_refused_with_the_name_of_now(tmp_path: Path) -> None:
     """File, variable and flag alike say what a renamed setting is called today, all at once with their places."""
-    write(tmp_path, "[run]\nstops = 3\n[models.worker]\ntimeout = 5\nidel_timeout = 1\n")
+    write(tmp_path, "[run]\nstops = 3\n[models.worker]\ntimeout = 5\nidel_timeout = 1\n[guards]\nname_window = 9\n")
     message = refused(tmp_path, {"ORCHESTRATE_SANDBOX_IDLE_TIMEOUT": "9"}, {"complexity.many_criteria": 4})
     for said in (
-        "The settings have 5 defects:",
+        "The settings have 6 defects:",
         "orchestrate.toml, line 2: run.stops is now run.max_stopped_attempts.",
         "orchestrate.toml, line 4: models.worker.timeout is now models.worker.timeout_s.",
         "orchestrate.toml, line 5: models.worker.idel_timeout is no setting; did you mean 'idle_timeout_s'?",
-        "ORCHESTRATE_SANDBOX_IDLE_TIMEOUT: sandbox.idle_timeout is now sandbox.idle_timeout_s "
-        "(ORCHESTRATE_SANDBOX_IDLE_TIMEOUT_S).",
+        "ORCHESTRATE_SANDBOX_IDLE_TIMEOUT: sandbox.idle_timeout is now sandbox.idle_timeout_s.",
+        "orchestrate.toml, line 7: guards.name_window only set a warning that nobody was told, and is gone",
         "on the command line: complexity.many_criteria is now complexity.max_criteria.",
     ):
         assert said in message
@@ -105,7 +105,7 @@ def test_every_renamed_setting_leads_to_one_of_today() -> None:
     """The table of former names names what there is, and nothing of today is refused by it."""
     names = {setting.name for setting in settings_tree()}
     assert set(RENAMED.values()) <= names
-    assert not names & RENAMED.keys()
+    assert not names & (RENAMED.keys() | GONE.keys())
 
 
 def test_every_duration_says_its_unit() -> None:

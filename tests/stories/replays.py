@@ -39,7 +39,7 @@ def _agrees(app: App, attempt_id: str, limits_json: str, spoken: list[list[Any]]
     differing = disagreements(
         app.graph.events(attempt_id),
         recorded,
-        GuardLimits.model_validate(limits["guards"]),
+        GuardLimits.model_validate({k: v for k, v in limits["guards"].items() if k in GuardLimits.model_fields}),
         limits["budget"],
         tuple(limits["allowedPaths"]),
         inherited_events(app.graph, attempt_id),
