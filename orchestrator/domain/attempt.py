@@ -40,7 +40,7 @@ class Check:
     duration_ms: float
     output: str
     started_at: datetime
-    phase: Literal["baseline", "verification", "review"]
+    phase: Literal["verification"]
     pass_id: str
 
 
@@ -55,7 +55,6 @@ class Decision:
     stage: int
     pass_id: str
     at: datetime
-    stall_count: int = 0
     failure_set_hash: str = ""
     diff_hash: str = ""
 
@@ -70,7 +69,6 @@ class FailureReport:
     tried: tuple[str, ...]
     actions: tuple[str, ...]
     at: datetime
-    by_model: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

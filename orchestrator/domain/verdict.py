@@ -17,8 +17,7 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Warn:
-    """The worker is told once, with its next tool result; nothing is prevented. A `quiet` warning is only recorded, for
-    tuning."""
+    """The worker is told once, with its next tool result; nothing is prevented."""
 
     kind: ClassVar[Literal["warn"]] = "warn"
     guard: str
@@ -27,7 +26,6 @@ class Warn:
     observed: float
     limit: float
     evidence: Evidence = field(default_factory=dict)
-    quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)

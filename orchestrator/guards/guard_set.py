@@ -25,7 +25,6 @@ from orchestrator.guards.duplicates import Duplicates
 from orchestrator.guards.guard import Guard, stop
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.malformed import MalformedGuard
-from orchestrator.guards.names import NamesGuard
 from orchestrator.guards.no_action import NoActionGuard
 from orchestrator.guards.repetition import RepetitionGuard
 from orchestrator.guards.same_error import SameErrorGuard
@@ -65,7 +64,6 @@ class GuardSet:
             DeadlineGuard(limits.deadline_s, shares),
             DeadlineGuard(limits.working_time_s, shares, working=True),
             RepetitionGuard.begin(limits),
-            NamesGuard(limits),
             SameErrorGuard(limits),
             StallGuard.begin(limits),
             NoActionGuard(limits),

@@ -20,6 +20,7 @@ from orchestrator.guards.limits import GuardLimits
 from orchestrator.replay.traces import Trace, events_of_trace
 
 _UNBOUNDED = 10**9
+_FORMER_GUARDS = ("names_only",)  # 0.1 recorded it for tuning and acted on none of it
 # What a trace knows nothing of holds for it only where the limits set it.
 _UNKNOWN_TO_TRACES: Mapping[str, int | None] = {
     "progress_every": _UNBOUNDED,
@@ -161,9 +162,9 @@ def disagreements(
     inherited: Sequence[Event] = (),
 ) -> tuple[str, ...]:
     """Where a replay under an attempt's own limits differs from the verdicts recorded with it; empty when the live
-    guards and the replayed ones agree. The ledger's verdicts are no fold over one attempt and are left out, and so is
-    the wording, which another version may have changed."""
-    live = [_recorded(fired) for fired in recorded if fired.verdict.guard != LEDGER]
+    guards and the replayed ones agree. The ledger's verdicts are no fold over one attempt and are left out, and so are
+    those of guards that are no longer there and the wording, which another version may have changed."""
+    live = [_recorded(fired) for fired in recorded if fired.verdict.guard not in (LEDGER, *_FORMER_GUARDS)]
     again = replay_attempt(events, limits, budget, allowed_paths, inherited).fired
     replayed = [replace(fired, message="") for fired in again]
     length = max(len(live), len(replayed))

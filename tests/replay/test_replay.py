@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +227,14 @@ def test_live_and_replayed_verdicts_agree() -> None:
     assert disagreements(recorded, fired, GuardLimits(), 30, ("**",)) == ()
     assert disagreements(recorded, fired, GuardLimits(same_error_stop=3, same_error_warn=2), 30, ("**",)) != ()
     assert disagreements(recorded, fired[:-1], GuardLimits(), 30, ("**",)) != ()
+
+
+def test_verdicts_of_a_guard_that_is_gone_are_no_disagreement() -> None:
+    """What 0.1 recorded of tool names alone is left out, wherever it stands among the others."""
+    recorded = _recorded()
+    fired = [event for event in recorded if isinstance(event, GuardFired)]
+    gone = replace(fired[0], guard="names_only", code="names_only", verdict="warn")
+    assert disagreements(recorded, [gone, *fired], GuardLimits(), 30, ("**",)) == ()
 
 
 def test_other_limits_say_what_would_have_been_saved() -> None:
