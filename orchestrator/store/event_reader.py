@@ -25,12 +25,12 @@ from orchestrator.domain.events import (
 from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.mapping import build, instant
-from orchestrator.store.part import Part
+from orchestrator.store.records import Records
 
 _QUERIES = ("attempt_read", "events_turns", "events_calls", "events_writes", "events_checkpoints", "events_requests")
 
 
-class EventReader(Part):
+class EventReader(Records):
     """Events."""
 
     def events(self, attempt_id: str) -> tuple[Event, ...]:

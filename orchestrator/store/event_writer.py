@@ -27,8 +27,8 @@ from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.usage import AttemptUsage, Usage
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.mapping import instant, iso, properties
-from orchestrator.store.part import LIVE, Part, fence
 from orchestrator.store.plans import file_name
+from orchestrator.store.records import LIVE, Records, fence
 
 RowBatch = dict[str, list[Row]]
 """Rows by the statement that writes them."""
@@ -40,7 +40,7 @@ REST = ("calls_duplicate", "checkpoints_store", "requests_store", "guards_store"
 """The statements of what happens more seldom, in the order in which their nodes need each other."""
 
 
-class EventWriter(Part):
+class EventWriter(Records):
     """Recording events."""
 
     def record(self, owner: Owner, events: Sequence[Event]) -> None:
