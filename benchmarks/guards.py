@@ -32,7 +32,7 @@ from orchestrator.guards.limits import GuardLimits
 from orchestrator.replay.replay import ReplayLimits, replay_trace
 from orchestrator.replay.traces import Trace, events_of_trace, read_traces
 
-TRACES = Path(__file__).resolve().parents[2] / "shared" / "traces" / "coding-agents.jsonl"
+TRACES = Path(__file__).resolve().parents[1] / "tests" / "data" / "traces" / "coding-agents.jsonl"
 AT = datetime(2000, 1, 1, tzinfo=UTC)
 KS = range(1, 9)
 
