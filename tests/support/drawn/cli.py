@@ -15,7 +15,9 @@ from tests.support.drawn.markdown import first_sentence, one_line, paragraphs, t
 def overview() -> str:
     """One line a command."""
     group = cli.make_context("orchestrate", ["doctor"])
-    rows = [(f"[`orchestrate {name}`](#orchestrate-{name})", _command(group, name)) for name in cli.list_commands(group)]
+    rows = [
+        (f"[`orchestrate {name}`](#orchestrate-{name})", _command(group, name)) for name in cli.list_commands(group)
+    ]
     return table(("command", "what it does"), [(shown, first_sentence(command.help)) for shown, command in rows])
 
 

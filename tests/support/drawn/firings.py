@@ -10,10 +10,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from orchestrator.domain.events import Compacted, Event, FileWrite, ReplyReceived, RequestedCall, ToolFinished, TurnRequested
+from orchestrator.domain.events import (
+    Compacted,
+    Event,
+    FileWrite,
+    ReplyReceived,
+    ToolFinished,
+    TurnRequested,
+)
+from orchestrator.domain.model_io import ModelRequest, ToolCall
 from orchestrator.domain.verdict import Refuse, Stop, Verdict, Warn
 from orchestrator.guards.guard_set import GuardSet
-from orchestrator.guards.limits import GuardLimits
 from tests.guards.scripts import LIMITS, START, Answer, Choke, Result, call
 
 _SHOWN = 2  # calls at either end of a long row of them
@@ -64,7 +71,7 @@ def _same_error() -> Choke:
 
 
 def _duplicates() -> Choke:
-    def answer(each: RequestedCall) -> Result:
+    def answer(each: ToolCall) -> Result:
         return Result(error="exit code 1" if each.tool == "run_command" else "", tree="unchanged")
 
     test, limits = [call("run_command", "python3 -m unittest")], {"same_error_warn": 9, "same_error_stop": 9}
@@ -83,9 +90,13 @@ def _no_action() -> Choke:
 def _thrash() -> Choke:
     contents = iter("ABABABA")
 
-    def answer(_call: RequestedCall) -> Result:
+    def answer(_call: ToolCall) -> Result:
         blob = next(contents)
-        return Result(text=f"wrote {blob}", tree=blob, writes=(FileWrite("calc.py", 9, 9, blob, before="A"),))
+        return Result(
+            text=f"wrote {blob}",
+            tree=blob,
+            writes=(FileWrite(path="calc.py", added=9, removed=9, blob=blob, before="A"),),
+        )
 
     return _choke(answer=answer).run([call("edit_file", f"calc.py=edit {n}")] for n in range(1, 6))
 
@@ -106,7 +117,20 @@ def _malformed() -> Choke:
 def _window() -> Choke:
     run = _choke()
     for _ in range(3):
-        run.judge(Compacted(at=START, window_tokens=31_000, uncompacted_tokens=31_400, token_cap=32_000))
+        run.judge(
+            Compacted(
+                at=START,
+                request=ModelRequest(
+                    model="m",
+                    window_messages=0,
+                    reserved_tokens=0,
+                    reserved_usd=None,
+                    window_tokens=31_000,
+                    uncompacted_tokens=31_400,
+                    token_cap=32_000,
+                ),
+            )
+        )
     return run
 
 
@@ -157,7 +181,7 @@ def _happened(event: Event, turn: int, statuses: Mapping[int, str]) -> Iterator[
         yield f"compacted from {event.uncompacted_tokens:,} to {event.window_tokens:,} of {event.token_cap:,} tokens"
 
 
-def _call(asked: RequestedCall) -> str:
+def _call(asked: ToolCall) -> str:
     return asked.signature.replace("=", ", ")
 
 
