@@ -10,10 +10,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from orchestrator.domain.events import Compacted, Event, FileWrite, ReplyReceived, RequestedCall, ToolFinished, TurnRequested
+from orchestrator.domain.events import (
+    Compacted,
+    Event,
+    FileWrite,
+    ReplyReceived,
+    RequestedCall,
+    ToolFinished,
+    TurnRequested,
+)
 from orchestrator.domain.verdict import Refuse, Stop, Verdict, Warn
 from orchestrator.guards.guard_set import GuardSet
-from orchestrator.guards.limits import GuardLimits
 from tests.guards.scripts import LIMITS, START, Answer, Choke, Result, call
 
 _SHOWN = 2  # calls at either end of a long row of them

@@ -31,9 +31,7 @@ SHEETS: Mapping[str, Sheet] = {
     "duplicates": Sheet(("repeated_failures",)),
     "no_action": Sheet(("no_action_turns",), ("no_action",)),
     "malformed": Sheet(("malformed_replies",), ("malformed_calls",)),
-    "thrash": Sheet(
-        ("thrash_warn", "thrash_stop", "revert_warn", "revert_stop", "shrinking_diffs"), ("thrashing",)
-    ),
+    "thrash": Sheet(("thrash_warn", "thrash_stop", "revert_warn", "revert_stop", "shrinking_diffs"), ("thrashing",)),
     "checkpoint": Sheet(("progress_every", "progress_warn", "progress_stop"), ("no_progress",)),
     "window": Sheet(("compactions_without_headroom",), ("context_exhausted",)),
     "scope": Sheet(),
