@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from orchestrator.cli import BROKEN_PIPE, COMMANDS
 from orchestrator.cli.invocation import INTERRUPTED
@@ -16,7 +17,7 @@ from orchestrator.config.settings import Settings
 from orchestrator.domain import errors
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
 from orchestrator.guards.limits import GuardLimits
-from tests.support.draw_docs import DRAWINGS, documents, drawn, names
+from tests.support.draw_docs import DRAWINGS, documents, names, redrawn
 from tests.support.drawn.guards import SHEETS
 from tests.support.readme_blocks import ROOT
 
@@ -30,7 +31,7 @@ LONGEST_README = 10_000
 def test_what_is_drawn_is_current(document: Path) -> None:
     """Each drawing is what the code says now; `python -m tests.support.draw_docs` writes it anew."""
     text = document.read_text(encoding="utf-8")
-    assert drawn(document) == text, "run `python -m tests.support.draw_docs`"
+    assert redrawn(document) == text, "run `python -m tests.support.draw_docs`"
     assert len(names(document)) == text.count("<!-- drawn: ")
 
 
@@ -125,3 +126,11 @@ def test_exit_codes_are_those_of_the_errors() -> None:
     listed = {int(code) for code in re.findall(r"^\| (\d+) \|", section, re.MULTILINE)}
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and hasattr(kind, "exit_code")]
     assert listed == {0, 1, INTERRUPTED, BROKEN_PIPE} | {kind.exit_code for kind in kinds}
+
+
+def test_the_forge_runs_what_we_run() -> None:
+    """The workflow for a forge ends in `make test`, as .ci/run does, on the oldest and the newest Python, with a Neo4j."""
+    job = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]["test"]
+    assert job["strategy"]["matrix"]["python"] == ["3.11", "3.13"]
+    assert (job["env"]["REQUIRE_NEO4J"], job["steps"][-1]["run"]) == ("1", "make test")
+    assert (ROOT / ".ci" / "run").read_text().splitlines()[-1] == "exec make test"
