@@ -129,7 +129,7 @@ def test_exit_codes_are_those_of_the_errors() -> None:
 
 
 def test_the_forge_runs_what_we_run() -> None:
-    """The workflow for a forge ends in `make test`, as .ci/run does, on the oldest and the newest Python, with a Neo4j."""
+    """The workflow for a forge ends in `make test`, as .ci/run does, on the oldest and newest Python, with a Neo4j."""
     job = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]["test"]
     assert job["strategy"]["matrix"]["python"] == ["3.11", "3.13"]
     assert (job["env"]["REQUIRE_NEO4J"], job["steps"][-1]["run"]) == ("1", "make test")
