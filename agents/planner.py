@@ -39,7 +39,7 @@ class PlannerRole:
             "planner",
             moderate_from=self.complexity.moderate_from,
             refused_above=self.complexity.refused_above,
-            many_criteria=self.complexity.many_criteria,
+            max_criteria=self.complexity.max_criteria,
             simple_budget=self.budgets.simple,
             moderate_budget=self.budgets.moderate,
             budget=assignment.budget,

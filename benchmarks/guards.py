@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
+from benchmarks.names import names_fire_at
 from orchestrator.domain.events import (
     Event,
     FileWrite,
@@ -28,11 +29,10 @@ from orchestrator.domain.events import (
 )
 from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.guards.names import NamesGuard
 from orchestrator.replay.replay import ReplayLimits, replay_trace
 from orchestrator.replay.traces import Trace, events_of_trace, read_traces
 
-TRACES = Path(__file__).resolve().parents[2] / "shared" / "traces" / "coding-agents.jsonl"
+TRACES = Path(__file__).resolve().parents[1] / "tests" / "data" / "traces" / "coding-agents.jsonl"
 AT = datetime(2000, 1, 1, tzinfo=UTC)
 KS = range(1, 9)
 
@@ -85,13 +85,7 @@ def _rounds(trace: Trace, k: int) -> float | None:
 
 def _named(trace: Trace, k: int) -> int | None:
     """The call at which the detector on names alone fires."""
-    guard, number = NamesGuard(GuardLimits()), 0
-    for event in events_of_trace(trace, k):
-        number += isinstance(event, ToolFinished)
-        guard, _ = guard.observe(event)
-        if guard.told:
-            return number
-    return None
+    return names_fire_at(e.call.tool for e in events_of_trace(trace, k) if isinstance(e, ToolFinished))
 
 
 def honest_turn(number: int) -> Iterator[Event]:
@@ -112,9 +106,20 @@ def honest_turn(number: int) -> Iterator[Event]:
     )
     yield TurnRequested(seq, AT, "m", 2_000, 0.01, window_messages=40, window_tokens=20_000)
     yield ReplyReceived(
-        seq, AT, "", (call,), prompt_tokens=1_500, cached_tokens=0, completion_tokens=50, cost_usd=0.001,
-        latency_ms=1.0, wait_ms=0.0, retries=0, finish_reason="tool_calls", model="m",
-    )  # fmt: skip
+        seq,
+        AT,
+        "",
+        (call,),
+        prompt_tokens=1_500,
+        cached_tokens=0,
+        completion_tokens=50,
+        cost_usd=0.001,
+        latency_ms=1.0,
+        wait_ms=0.0,
+        retries=0,
+        finish_reason="tool_calls",
+        model="m",
+    )
     yield ToolRequested(seq + 1, AT, seq, call)
     finished = ToolFinished(
         seq + 1, AT, call, status="ok", result="", outcome_hash=f"outcome{number}", duration_ms=1.0, writes=writes
@@ -127,7 +132,7 @@ def _print_cost() -> None:
         progress_warn=10**9, progress_stop=10**9, max_tokens=10**9, max_cost_usd=1e6, working_time_s=1e9
     )
     guard_set = GuardSet.begin(limits, 10**9, ("**",))
-    print("\nPanel.observe, median of one event in microseconds (all guards, honest work)")
+    print("\nGuardSet.observe, median of one event in microseconds (all guards, honest work)")
     number = 0
     for mark in (10, 100, 1_000, 10_000):
         while number < mark:

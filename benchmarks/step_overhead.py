@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from benchmarks.bare_loop import bare_loop, model_process
-from orchestrator.app import execute_plan, load_plan, open_app
+from orchestrator.app import App
 from orchestrator.domain.progress import CallFinished, Progress, TurnStarted
 from orchestrator.engine.runs import ExecuteOptions
 from orchestrator.planning.source import PlanSource
@@ -73,9 +73,9 @@ def _steps(repository: Path, steps: int) -> float:
 
     with model_process(script(steps)) as base_url:
         environ = clean_environment(OPENAI_BASE_URL=base_url, **ENVIRONMENT)
-        with open_app(repository, environ, flags={"sandbox.level": "none"}, on_wait=print) as app:
+        with App(repository, environ, flags={"sandbox.level": "none"}, on_wait=print) as app:
             app.listener = listen
-            outcome = execute_plan(app, load_plan(app, plan_file(steps)).plan, ExecuteOptions())
+            outcome = app.execute_plan(app.load_plan(plan_file(steps)).plan, ExecuteOptions())
     assert outcome is not None and outcome.status == "completed", outcome
     return (marks[2 * steps - 1] - marks[0]) / steps * 1000
 

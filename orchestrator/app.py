@@ -1,19 +1,17 @@
 """The only module that joins agents, store, workspace, engine and settings into one application.
 
-`open_app` makes an App whose services come into being when they are first needed, so that `status` starts no sandbox
-and `plan --file` asks for no key. What only planning or executing needs is imported there: the openai client, the roles
+An App's services come into being when they are first needed, so that `status` starts no sandbox and `plan --file` asks
+for no key. What only planning or executing needs is imported there: the openai client, the roles
 and the engine cost half a second, which `status` and `query` need not wait for.
 """
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cached_property
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.clock import RandomIds, SystemClock
@@ -36,12 +34,16 @@ if TYPE_CHECKING:
     from orchestrator.engine.scheduler import RunResult
     from orchestrator.planning.validate import Examined
 
+Interrupts = Callable[[Callable[[], None]], AbstractContextManager[None]]
+"""Takes what ends a run softly, and leads there for as long as the context holds."""
+
 
 class App:
-    """One invocation's application over one repository. A context manager: leaving it lets go of the graph."""
+    """One invocation's application over the repository that holds `folder`; `flags` are settings from the command line
+    (dotted names). A context manager: leaving it lets go of the graph."""
 
     def __init__(
-        self, folder: Path, environ: Mapping[str, str], flags: Mapping[str, Any], on_wait: Callable[[str], None]
+        self, folder: Path, environ: Mapping[str, str], *, flags: Mapping[str, Any], on_wait: Callable[[str], None]
     ) -> None:
         self._folder = folder
         self._environ = environ
@@ -138,88 +140,50 @@ class App:
             cancelled=self.cancelled,
         )
 
+    def make_plan(self, goal: str, *, store: bool = True) -> PlanningResult:
+        """Ask the PM for a plan. Raises UserError for a missing name or key before anything is stored."""
+        from orchestrator.engine import planning
+
+        self.chat(self.settings.models.planner)
+        return planning.plan_goal(self.services(), self.repository.record, self.repository.head, goal, store=store)
+
+    def load_plan(self, examined: Examined, *, store: bool = True) -> PlanningResult:
+        """Judge and store a plan that was written by hand. Raises PlanFileError."""
+        from orchestrator.engine import planning
+
+        repository = self.repository
+        return planning.plan_from_file(self.services(), repository.record, repository.head, examined, store=store)
+
+    def execute_plan(
+        self, plan: Plan, options: ExecuteOptions, interrupts: Interrupts = lambda _interrupt: nullcontext()
+    ) -> RunResult | None:
+        """Execute a plan to its end, or until what `interrupts` is given is called, as it may be for as long as the run
+        is worked for; None when everything was completed before."""
+        from orchestrator.engine import runs
+
+        if plan.status == "ready":
+            self._require_models(plan)
+        prepared = runs.prepare_run(self.services(), plan, options, self.home)
+        if prepared is None:
+            return None
+        scheduler, _ = prepared
+        with interrupts(scheduler.interrupt):
+            return runs.run_plan(scheduler, options)
+
+    def _require_models(self, plan: Plan) -> None:
+        """Raise UserError for a missing name or key, or an unknown price under a cost limit, before a run is opened."""
+        models, run = self.settings.models, self.settings.run
+        workers = {planned.task.model for planned in plan.tasks}
+        chats = [self.chat(models.verifier), *(self.chat(models.worker, name) for name in workers)]
+        limits = (run.max_cost_usd, run.task_max_cost_usd, self.settings.guards.max_cost_usd)
+        unpriced = sorted({chat.model for chat in chats if chat.price(1, 0, 1) is None})
+        if unpriced and any(limit is not None for limit in limits):
+            raise UserError(
+                f"The price of {', '.join(unpriced)} is unknown, so the cost limit cannot be kept.",
+                next_step="Set models.<role>.price (input, cached_input, output per million tokens), or bound the "
+                "tokens.",
+            )
+
     def _waiting(self, message: str) -> None:
         self._on_wait(message)
-        self.listener(Waiting(self.clock.now(), message))
-
-
-@contextmanager
-def open_app(
-    folder: Path, environ: Mapping[str, str], *, flags: Mapping[str, Any], on_wait: Callable[[str], None]
-) -> Iterator[App]:
-    """An App for the repository that holds `folder`; `flags` are settings from the command line (dotted names)."""
-    with App(folder, environ, flags, on_wait) as app:
-        yield app
-
-
-def make_plan(app: App, goal: str, *, store: bool = True) -> PlanningResult:
-    """Ask the PM for a plan. Raises UserError for a missing name or key before anything is stored."""
-    from orchestrator.engine import planning
-
-    app.chat(app.settings.models.planner)
-    return planning.plan_goal(app.services(), app.repository.record, app.repository.head, goal, store=store)
-
-
-def load_plan(app: App, examined: Examined, *, store: bool = True) -> PlanningResult:
-    """Judge and store a plan that was written by hand. Raises PlanFileError."""
-    from orchestrator.engine import planning
-
-    return planning.plan_from_file(app.services(), app.repository.record, app.repository.head, examined, store=store)
-
-
-def find_plan(app: App, text: str | None) -> Plan:
-    """The plan with the id, or the newest ready one of the repository. Raises UserError."""
-    from orchestrator.engine import runs
-
-    return runs.find_plan(app.graph, app.repository.record.id, text)
-
-
-def execute_plan(app: App, plan: Plan, options: ExecuteOptions) -> RunResult | None:
-    """Execute a plan to its end, or until the user interrupts; None when everything was completed before."""
-    from orchestrator.engine import runs
-
-    if plan.status == "ready":
-        _require_models(app, plan)
-    services = app.services()
-    prepared = runs.prepare_run(services, plan, options, app.home)
-    if prepared is None:
-        return None
-    scheduler, _ = prepared
-    with _interrupts(scheduler.interrupt, app.listener, app.clock):
-        return runs.run_plan(scheduler, options)
-
-
-def _require_models(app: App, plan: Plan) -> None:
-    """Raise UserError for a missing name or key, or an unknown price under a cost limit, before a run is opened."""
-    models, run = app.settings.models, app.settings.run
-    workers = {planned.task.model for planned in plan.tasks}
-    chats = [app.chat(models.verifier), *(app.chat(models.worker, name) for name in workers)]
-    limits = (run.max_cost_usd, run.task_max_cost_usd, app.settings.guards.max_cost_usd)
-    unpriced = sorted({chat.model for chat in chats if chat.price(1, 0, 1) is None})
-    if unpriced and any(limit is not None for limit in limits):
-        raise UserError(
-            f"The price of {', '.join(unpriced)} is unknown, so the cost limit cannot be kept.",
-            next_step="Set models.<role>.price (input, cached_input, output per million tokens), or bound the tokens.",
-        )
-
-
-@contextmanager
-def _interrupts(interrupt: Callable[[], None], listener: Listener, clock: SystemClock) -> Iterator[None]:
-    """The first Ctrl-C (or SIGTERM) finishes the call under way and releases the tasks; the second ends us at once."""
-    asked = threading.Event()
-
-    def on_signal(_number: int, _frame: FrameType | None) -> None:
-        if asked.is_set():
-            import os
-
-            os._exit(130)  # now: leases expire or are seen to be dead, the next process takes over
-        asked.set()
-        listener(Waiting(clock.now(), "Interrupted: finishing the call under way; once more to stop at once."))
-        interrupt()
-
-    previous = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+        self.listener(Waiting(at=self.clock.now(), message=message))

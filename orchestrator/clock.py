@@ -8,8 +8,6 @@ import time
 from datetime import UTC, datetime
 
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # without l, o, 0 and 1, which are misread
-
-
 _ID_LENGTH = 9
 
 

@@ -57,7 +57,7 @@ class OpenAIChat:
     ) -> None:
         self.endpoint = model_endpoint(settings, env)
         self._settings, self._clock, self._on_wait, self._jitter = settings, clock, on_wait, jitter
-        self._wire = Wire(self.endpoint, idle_s=settings.idle_timeout, total_s=settings.timeout, clock=clock)
+        self._wire = Wire(self.endpoint, idle_s=settings.idle_timeout_s, total_s=settings.timeout_s, clock=clock)
         limited = settings.rate_limit > 0 and not self.endpoint.loopback
         self._bucket: TokenBucket | None = limits.bucket(self.endpoint, settings.rate_limit) if limited else None
         self._estimator = Estimator()

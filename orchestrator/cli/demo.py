@@ -83,21 +83,21 @@ def _sandbox(invocation: Invocation, environ: Mapping[str, str]) -> dict[str, st
 
 
 def _walk(app: App) -> RunResult | None:
-    from orchestrator.app import execute_plan, make_plan
     from orchestrator.cli.progress import shown_progress
     from orchestrator.cli.render.plans import plan_view
     from orchestrator.cli.render.runs import run_view
     from orchestrator.cli.render.screen import console
+    from orchestrator.cli.signals import signals_of
     from orchestrator.demo import plan
     from orchestrator.engine.runs import ExecuteOptions
     from orchestrator.reports.status import plan_status
 
     screen = console()
     with shown_progress(app):
-        planned = make_plan(app, plan()["goal"])
+        planned = app.make_plan(plan()["goal"])
     screen.print(plan_view(planned.plan))
     with shown_progress(app):
-        outcome = execute_plan(app, planned.plan, ExecuteOptions())
+        outcome = app.execute_plan(planned.plan, ExecuteOptions(), signals_of(app))
     screen.print(run_view(plan_status(app.graph, planned.plan.id)))
     return outcome
 

@@ -67,22 +67,21 @@ def command(
         "sandbox.level": sandbox,
     }
     with invocation.app(flags) as app:
-        from orchestrator.app import find_plan
-        from orchestrator.engine.runs import ExecuteOptions
+        from orchestrator.engine.runs import ExecuteOptions, find_plan
 
         options = ExecuteOptions(app.settings.run.parallel, tasks, resume, fresh)
-        found = find_plan(app, plan)
+        found = find_plan(app.graph, app.repository.record.id, plan)
         return _preview(app, found, options, as_json) if dry_run else _execute(app, found, options, as_json)
 
 
 def _execute(app: App, plan: Plan, options: ExecuteOptions, as_json: bool) -> int:
-    from orchestrator.app import execute_plan
     from orchestrator.cli.progress import shown_progress
+    from orchestrator.cli.signals import signals_of
 
     for warning in app.repository.warnings:
         say(f"Warning: {warning}")
     with shown_progress(app):
-        outcome = execute_plan(app, plan, options)
+        outcome = app.execute_plan(plan, options, signals_of(app))
     if outcome is None:
         say("Every task of the plan was completed before; --fresh would start again from its base.")
     _show(app, plan, as_json)

@@ -13,7 +13,6 @@ import click
 if TYPE_CHECKING:
     from orchestrator.app import App
 
-
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
 GRAPH_WAIT_S = 3.0  # where an answer is wanted now, good or bad
@@ -43,14 +42,14 @@ class Invocation:
         from orchestrator.domain.progress import silent
 
         require_own_agents()
-        from orchestrator.app import open_app
+        from orchestrator.app import App
 
         def on_wait(message: str) -> None:
             if app.listener is silent:  # a listener is told of waits itself
                 say(message)
 
         given = {name: value for name, value in (flags or {}).items() if value is not None}
-        with open_app(self.folder, environ or os.environ, flags=given, on_wait=on_wait) as app:
+        with App(self.folder, environ or os.environ, flags=given, on_wait=on_wait) as app:
             if logged:
                 log_to(app.home, self.log_level, lambda text: app.redact(text))
             yield app

@@ -50,7 +50,6 @@ def command(
 
 
 def _planned(app: App, text: str | None, content: bytes, file: Path | None, *, store: bool) -> PlanningResult:
-    from orchestrator.app import load_plan, make_plan
     from orchestrator.cli.progress import shown_progress
 
     for warning in app.repository.warnings:
@@ -58,9 +57,9 @@ def _planned(app: App, text: str | None, content: bytes, file: Path | None, *, s
     if file is not None:
         from orchestrator.planning.formats import read_plan
 
-        return load_plan(app, read_plan(content, file.suffix), store=store)
+        return app.load_plan(read_plan(content, file.suffix), store=store)
     with shown_progress(app):
-        return make_plan(app, text or "", store=store)
+        return app.make_plan(text or "", store=store)
 
 
 @contextmanager

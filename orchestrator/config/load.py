@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from orchestrator.config.file import SettingKeys, SettingsFile, read_settings_file
+from orchestrator.config.former import GONE, RENAMED, ROLES, former
 from orchestrator.config.secrets import is_secret_name, url_holds_password
 from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import UserError
@@ -28,7 +29,7 @@ from orchestrator.domain.text import counted, nearest
 
 PREFIX = "ORCHESTRATE_"
 MODEL_VARIABLES: Mapping[str, tuple[str, ...]] = {
-    "ORCHESTRATE_MODEL": ("planner", "worker", "verifier"),
+    "ORCHESTRATE_MODEL": ROLES,
     "ORCHESTRATE_PM_MODEL": ("planner",),
     "ORCHESTRATE_WORKER_MODEL": ("worker",),
     "ORCHESTRATE_QC_MODEL": ("verifier",),
@@ -60,7 +61,7 @@ class Setting:
     @property
     def variable(self) -> str:
         """`ORCHESTRATE_GUARDS_REPETITION_STOP`."""
-        return PREFIX + "_".join(self.keys).upper()
+        return _variable(self.name)
 
 
 @dataclass(slots=True)
@@ -120,6 +121,10 @@ def settings_tree(model: type[BaseModel] = Settings, above: SettingKeys = ()) ->
             yield Setting((*above, name), info)
 
 
+def _variable(name: str) -> str:
+    return PREFIX + name.replace(".", "_").upper()
+
+
 def parse_duration(text: str) -> float:
     """Seconds of `90s`, `15m`, `2h`, `1d` or `1h30m`. Raises UserError."""
     compact = text.strip().lower().replace(" ", "")
@@ -152,14 +157,15 @@ def _read_environment(layers: _Layers, environ: Mapping[str, str]) -> None:
         setting = settings[variable]
         layers.put(setting.keys, _read(setting.field.annotation, given[variable]), variable)
     _default_base_url(layers, environ.get("OPENAI_BASE_URL", "").strip())
+    told = {_variable(name): former(name) for name in (*RENAMED, *GONE)}
     known = {*settings, *MODEL_VARIABLES, *NO_SETTINGS}
-    key_variables = {layers.get(("models", role, "api_key_env")) for role in MODEL_VARIABLES["ORCHESTRATE_MODEL"]}
+    key_variables = {layers.get(("models", role, "api_key_env")) for role in ROLES}
     for variable in sorted(given.keys() - known - key_variables):
-        layers.defects.append(f"{variable}: is no setting{nearest(variable, known)}")
+        layers.defects.append(f"{variable}: {told.get(variable) or f'is no setting{nearest(variable, known)}'}")
 
 
 def _default_base_url(layers: _Layers, url: str) -> None:
-    for role in MODEL_VARIABLES["ORCHESTRATE_MODEL"]:
+    for role in ROLES:
         if url and layers.get(("models", role, "base_url")) is None:
             layers.put(("models", role, "base_url"), url, "OPENAI_BASE_URL")
 
@@ -204,7 +210,7 @@ def _defect(layers: _Layers, details: ErrorDetails) -> str:
     keys = tuple(str(part) for part in details["loc"])
     where, name = layers.where(keys), ".".join(keys)
     if details["type"] == "extra_forbidden":
-        return f"{where}: {name} is no setting{nearest(keys[-1], _siblings(keys))}"
+        return f"{where}: {former(name) or f'{name} is no setting{nearest(keys[-1], _siblings(keys))}'}"
     if details["type"] == "missing":
         return f"{where}: {name} is required"
     if details["type"] == "string_pattern_mismatch":

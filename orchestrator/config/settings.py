@@ -41,9 +41,9 @@ class ModelSettings(_Section):
     """Tokens of one reply at most."""
     tools: Literal["native", "json"] = "native"
     """native tool calls, or tool calls as JSON in the text for endpoints without them."""
-    idle_timeout: float = Field(default=60.0, gt=0)
+    idle_timeout_s: float = Field(default=60.0, gt=0)
     """Seconds without a byte after which a request is given up."""
-    timeout: float = Field(default=600.0, gt=0)
+    timeout_s: float = Field(default=600.0, gt=0)
     """Seconds that one request may take in all."""
     retries: int = Field(default=4, ge=0)
     """Further tries after a 429, a 5xx, a connection error or a timeout."""
@@ -88,9 +88,9 @@ class SandboxSettings(_Section):
     """Whether commands may reach the network."""
     memory_mb: int = Field(default=4_096, ge=64)
     """Megabytes that a command and its children may hold."""
-    command_timeout: float = Field(default=600.0, gt=0)
+    command_timeout_s: float = Field(default=600.0, gt=0)
     """Seconds that one command may take."""
-    idle_timeout: float = Field(default=300.0, gt=0)
+    idle_timeout_s: float = Field(default=300.0, gt=0)
     """Seconds without output after which a command is ended."""
     output_limit: int = Field(default=10_000_000, ge=1_000)
     """Bytes of output after which a command is ended."""
@@ -99,7 +99,7 @@ class SandboxSettings(_Section):
 class ChecksSettings(_Section):
     """Verification commands."""
 
-    timeout: float = Field(default=600.0, gt=0)
+    timeout_s: float = Field(default=600.0, gt=0)
     """Seconds that one verification command may take."""
 
 
@@ -127,8 +127,8 @@ class ComplexitySettings(_Section):
     """Scores from here on are moderate."""
     refused_above: int = Field(default=100, ge=1)
     """Scores above are refused."""
-    many_criteria: int = Field(default=8, ge=1)
-    """So many criteria with more than one written file are refused."""
+    max_criteria: int = Field(default=8, ge=1)
+    """A task with more than one written file and so many criteria is refused."""
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -146,10 +146,8 @@ class ReviewSettings(_Section):
     """A pass with a lower score is a fail."""
 
 
-BOUNDS = (
-    "max_cost_usd", "max_tokens", "deadline_s", "working_time_s",
-    "task_max_cost_usd", "task_max_tokens", "task_deadline_s", "task_working_time_s",
-)  # fmt: skip
+_KINDS_OF_BOUND = ("max_cost_usd", "max_tokens", "deadline_s", "working_time_s")
+BOUNDS = (*_KINDS_OF_BOUND, *(f"task_{kind}" for kind in _KINDS_OF_BOUND))
 """The settings of a run that bound what it and its tasks may use."""
 
 
@@ -177,7 +175,7 @@ class RunSettings(_Section):
     count."""
     task_working_time_s: float | None = Field(default=None, gt=0)
     """Seconds that all attempts of one task may work together in a run, without what they waited for rate limits."""
-    stops: int = Field(default=2, ge=1)
+    max_stopped_attempts: int = Field(default=2, ge=1)
     """Attempts of a task that may be stopped by a bound before it fails."""
     graph_wait_s: float = Field(default=60.0, ge=0)
     """Seconds that a write waits for a graph that is away."""

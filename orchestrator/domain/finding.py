@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Severity = Literal["critical", "error", "warning", "info"]
-FindingSource = Literal["scope", "diff_budget", "check", "baseline", "review", "oscillation"]
+FindingSource = Literal["scope", "diff_budget", "check", "review"]
 
 BLOCKING: frozenset[Severity] = frozenset({"critical", "error"})
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-TaskStatus = Literal[
-    "pending", "running", "awaiting_qc", "completed", "failed", "split", "rejected", "blocked", "cancelled"
-]
+TaskStatus = Literal["pending", "running", "awaiting_qc", "completed", "failed", "rejected", "blocked", "cancelled"]
 AttemptStatus = Literal[
     "running", "awaiting_qc", "accepted", "rejected", "stopped", "failed", "interrupted", "cancelled"
 ]
@@ -15,15 +13,14 @@ RunStatus = Literal["running", "completed", "failed", "cancelled", "interrupted"
 PlanStatus = Literal["draft", "ready", "rejected", "done"]
 
 TASK: Mapping[str, frozenset[str]] = {
-    "pending": frozenset({"running", "rejected", "blocked", "cancelled", "split"}),
-    "running": frozenset({"awaiting_qc", "pending", "failed", "split", "cancelled"}),
-    "awaiting_qc": frozenset({"completed", "pending", "failed", "split", "cancelled"}),
+    "pending": frozenset({"running", "rejected", "blocked", "cancelled"}),
+    "running": frozenset({"awaiting_qc", "pending", "failed", "cancelled"}),
+    "awaiting_qc": frozenset({"completed", "pending", "failed", "cancelled"}),
     "completed": frozenset({"pending"}),  # only by `execute --fresh`: a new run from the plan's base
-    "failed": frozenset({"pending", "split"}),
-    "blocked": frozenset({"pending", "split", "cancelled"}),
-    "rejected": frozenset({"pending", "split", "cancelled"}),
+    "failed": frozenset({"pending"}),
+    "blocked": frozenset({"pending", "cancelled"}),
+    "rejected": frozenset({"pending", "cancelled"}),
     "cancelled": frozenset({"pending"}),
-    "split": frozenset(),
 }
 ATTEMPT: Mapping[str, frozenset[str]] = {
     "running": frozenset({"awaiting_qc", "stopped", "failed", "interrupted", "cancelled"}),
@@ -44,7 +41,7 @@ RUN: Mapping[str, frozenset[str]] = {
 }
 TABLES: Mapping[str, Mapping[str, frozenset[str]]] = {"Task": TASK, "Attempt": ATTEMPT, "Run": RUN}
 
-TASK_ENDED: frozenset[str] = frozenset({"completed", "failed", "split", "rejected", "blocked", "cancelled"})
+TASK_ENDED: frozenset[str] = frozenset({"completed", "failed", "rejected", "blocked", "cancelled"})
 OPEN_RUN: frozenset[str] = frozenset({"running", "interrupted"})
 
 

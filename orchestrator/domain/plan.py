@@ -45,7 +45,6 @@ class Plan:
     model: str = ""
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    format_version: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class PlanningRound:
     id: str
     plan_id: str
     number: int
-    purpose: Literal["plan", "split", "budget", "scope"] = "plan"
+    purpose: Literal["plan", "budget", "scope"] = "plan"
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0

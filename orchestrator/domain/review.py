@@ -37,4 +37,3 @@ class Review:
     at: datetime
     criteria: tuple[Criterion, ...] = ()
     findings: tuple[Finding, ...] = ()
-    cached: bool = False

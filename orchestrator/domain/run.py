@@ -18,7 +18,6 @@ class Run:
     status: RunStatus
     started_at: datetime
     parallelism: int
-    engine: str
     settings_json: str
     branch: str
     base_commit: str

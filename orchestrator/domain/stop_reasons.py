@@ -153,13 +153,6 @@ _REASONS = (
         fault="infrastructure",
     ),
     StopReason(
-        "baseline_unavailable",
-        "attempt",
-        "The verification commands could not be measured at the start commit.",
-        "Make the plan's verification run on a clean checkout, then execute again.",
-        fault="infrastructure",
-    ),
-    StopReason(
         "gave_up",
         "attempt",
         "The worker gave up and said why.",
@@ -178,13 +171,6 @@ _REASONS = (
         "git or the file system failed under the attempt.",
         "Check disk space and permissions (`orchestrate doctor`), then `orchestrate execute --resume`.",
         fault="infrastructure",
-    ),
-    StopReason(
-        "lease_lost",
-        "attempt",
-        "Another worker has taken the task over.",
-        "Nothing to do: the other one carries on.",
-        fault="outage",
     ),
     StopReason(
         "interrupted",
@@ -216,22 +202,10 @@ _REASONS = (
         "Split the task, or `orchestrate execute --task` it again with a larger budget or another model.",
     ),
     StopReason(
-        "not_converging",
-        "task",
-        "The same failures stood after {observed} checks; the limit is {limit}.",
-        "Read the recurring failures in `orchestrate show`; change the task, or split it.",
-    ),
-    StopReason(
         "dependency_failed",
         "task",
         "A task that it depends on was not completed.",
         "Repair or split that task: this one is released when it is retried or replaced.",
-    ),
-    StopReason(
-        "split",
-        "task",
-        "It was replaced by its subtasks.",
-        "Follow the subtasks.",
     ),
 )
 

@@ -152,7 +152,6 @@ def _new_run(services: Services, plan: Plan, options: ExecuteOptions, newest: Ru
         status="running",
         started_at=services.clock.now(),
         parallelism=options.parallel,
-        engine="local",
         settings_json=json.dumps(services.settings.model_dump(mode="json"), sort_keys=True),
         branch=f"orchestrate/{run_id}",
         base_commit=plan.base_commit if options.fresh or newest is None else newest.base_commit,

@@ -22,12 +22,6 @@ class GuardLimits(BaseModel):
     """Cycles of calls up to this period are looked for."""
     cycle_rounds: int = Field(default=3, ge=2)
     """Full rounds of a cycle that stop the attempt."""
-    name_sequence: int = Field(default=5, ge=1)
-    """So many tool names in a row are hashed by the names-only observation."""
-    name_window: int = Field(default=10, ge=1)
-    """Among so many of these hashes a repeated one is looked for."""
-    name_repeats: int = Field(default=3, ge=2)
-    """Times that one hash of names may stand in the window before it is recorded (it never stops)."""
     same_error_warn: int = Field(default=3, ge=1)
     """The same tool failing with the same error this many times: warning."""
     same_error_stop: int = Field(default=4, ge=1)

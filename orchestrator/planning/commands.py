@@ -4,7 +4,7 @@ A plan's author writes "Manual endpoint test (curl or Postman)" as readily as `p
 spiral for 180 steps, because nothing could tell it that it was done. What is looked for is prose where a shell expects
 programs and arguments. Quoted text, comments, redirections and the arguments of options are not looked at, so
 `grep -q "manual" README.md` and `pytest -k manually` are commands. In doubt a command passes: one that does not exist
-is found when the baseline runs it.
+is found when it first runs.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ class Thresholds(Protocol):
         ...
 
     @property
-    def many_criteria(self) -> int:
-        """So many criteria with more than one written file are refused [8]."""
+    def max_criteria(self) -> int:
+        """A task with more than one written file and so many criteria is refused [8]."""
         ...
 
 
@@ -158,10 +158,10 @@ def _too_complex(factors: Factors, thresholds: Thresholds) -> tuple[str, ...]:
     reasons = []
     if factors.score > thresholds.refused_above:
         reasons.append(f"too complex: score {factors.score}, limit {thresholds.refused_above}; split it")
-    if factors.files_written > 1 and factors.acceptance_criteria >= thresholds.many_criteria:
+    if factors.files_written > 1 and factors.acceptance_criteria >= thresholds.max_criteria:
         reasons.append(
             f"too much at once: {factors.files_written} files written with {factors.acceptance_criteria} criteria, "
-            f"limit {thresholds.many_criteria - 1}; split it by file"
+            f"limit {thresholds.max_criteria - 1}; split it by file"
         )
     return tuple(reasons)
 
@@ -186,7 +186,7 @@ def _split_by_file(task: TaskFile) -> str:
 
 def _split_by_criteria(task: TaskFile, thresholds: Thresholds) -> str:
     criteria = len(task.acceptance_criteria)
-    groups = max(2, -(-criteria // max(1, thresholds.many_criteria // 2)))
+    groups = max(2, -(-criteria // max(1, thresholds.max_criteria // 2)))
     return (
         f"Split into {groups} tasks, each after the one before, with about {-(-criteria // groups)} of the {criteria} "
         "acceptance criteria and the edge cases, files and verification that belong to them."

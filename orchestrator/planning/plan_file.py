@@ -178,7 +178,7 @@ class PlanFile(_PlanPart):
     goal: Prose
     """What the user asked for, in their words."""
     verification: Commands = Field(default=(), validation_alias=AliasChoices("verification", "verification_commands"))
-    """Shell commands that hold for the whole repository: taken as baseline, and checked after every task."""
+    """Shell commands that hold for the whole repository: checked after every task."""
     full_verification: Commands = ()
     """Commands that are checked only before a merge: suites too slow for every attempt."""
     tasks: Annotated[tuple[TaskFile, ...], Field(min_length=1, max_length=MAX_TASKS)]

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.config import docs
+from orchestrator.config.former import GONE, RENAMED
 from orchestrator.config.load import NO_SETTINGS, load_settings, parse_duration, settings_tree
 from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import UserError
@@ -34,10 +35,10 @@ def test_nothing_set_is_the_defaults(tmp_path: Path) -> None:
 
 def test_environment_over_file_and_flags_over_environment(tmp_path: Path) -> None:
     """Each layer rules over the one below, key by key."""
-    write(tmp_path, "[run]\nparallel = 2\nlease_s = 20\nstops = 3\n")
+    write(tmp_path, "[run]\nparallel = 2\nlease_s = 20\nmax_stopped_attempts = 3\n")
     environ = {"ORCHESTRATE_RUN_PARALLEL": "4", "ORCHESTRATE_RUN_LEASE_S": "30.5"}
     run = load_settings(tmp_path, environ, {"run.parallel": 8, "run.max_tokens": None}).run
-    assert (run.parallel, run.lease_s, run.stops, run.max_tokens) == (8, 30.5, 3, None)
+    assert (run.parallel, run.lease_s, run.max_stopped_attempts, run.max_tokens) == (8, 30.5, 3, None)
 
 
 def test_pyproject_is_the_other_place(tmp_path: Path) -> None:
@@ -68,7 +69,7 @@ def test_all_defects_at_once_with_their_places(tmp_path: Path) -> None:
         '[guards]\nrepitition_stop = 3\nrepetition_stop = "x"\n[runn]\na = 1\n[run]\nparallel = true\n'
         'deadline_s = "90s"\nlease_s = inf\n[complexity]\nmoderate_from = 200\n[models.worker.price]\ninput = 1\n',
     )
-    message = refused(tmp_path, {"ORCHESTRATE_RUN_STOPS": "many"}, {"run.max_tokens": 0})
+    message = refused(tmp_path, {"ORCHESTRATE_RUN_MAX_STOPPED_ATTEMPTS": "many"}, {"run.max_tokens": 0})
     for said in (
         "orchestrate.toml, line 2: guards.repitition_stop is no setting; did you mean 'repetition_stop'?",
         'orchestrate.toml, line 3: guards.repetition_stop must be a valid integer, is "x"',
@@ -78,10 +79,39 @@ def test_all_defects_at_once_with_their_places(tmp_path: Path) -> None:
         "orchestrate.toml, line 9: run.lease_s must be a finite number",
         "orchestrate.toml, line 10: complexity needs a moderate_from of at most refused_above",
         "orchestrate.toml, line 12: models.worker.price.output is required",
-        'ORCHESTRATE_RUN_STOPS: run.stops must be a valid integer, is "many"',
+        'ORCHESTRATE_RUN_MAX_STOPPED_ATTEMPTS: run.max_stopped_attempts must be a valid integer, is "many"',
         "on the command line: run.max_tokens must be greater than or equal to 1, is 0",
     ):
         assert said in message
+
+
+def test_a_name_of_then_is_refused_with_the_name_of_now(tmp_path: Path) -> None:
+    """File, variable and flag alike say what a renamed setting is called today, all at once with their places."""
+    write(tmp_path, "[run]\nstops = 3\n[models.worker]\ntimeout = 5\nidel_timeout = 1\n[guards]\nname_window = 9\n")
+    message = refused(tmp_path, {"ORCHESTRATE_SANDBOX_IDLE_TIMEOUT": "9"}, {"complexity.many_criteria": 4})
+    for said in (
+        "The settings have 6 defects:",
+        "orchestrate.toml, line 2: run.stops is now run.max_stopped_attempts.",
+        "orchestrate.toml, line 4: models.worker.timeout is now models.worker.timeout_s.",
+        "orchestrate.toml, line 5: models.worker.idel_timeout is no setting; did you mean 'idle_timeout_s'?",
+        "ORCHESTRATE_SANDBOX_IDLE_TIMEOUT: sandbox.idle_timeout is now sandbox.idle_timeout_s.",
+        "orchestrate.toml, line 7: guards.name_window only set a warning that nobody was told, and is gone",
+        "on the command line: complexity.many_criteria is now complexity.max_criteria.",
+    ):
+        assert said in message
+
+
+def test_every_renamed_setting_leads_to_one_of_today() -> None:
+    """The table of former names names what there is, and nothing of today is refused by it."""
+    names = {setting.name for setting in settings_tree()}
+    assert set(RENAMED.values()) <= names
+    assert not names & (RENAMED.keys() | GONE.keys())
+
+
+def test_every_duration_says_its_unit() -> None:
+    """A setting that is told in seconds ends in _s."""
+    told = [s.name for s in settings_tree() if (s.field.description or "").startswith("Seconds")]
+    assert [name for name in told if not name.endswith("_s")] == []
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,9 @@ BOUNDS = {
 }  # fmt: skip
 OTHERS = {
     "guard_failed", "accepted", "gate_failed", "review_failed", "review_error", "check_infrastructure",
-    "baseline_unavailable", "gave_up", "model_error", "workspace_error", "lease_lost", "interrupted", "cancelled",
+    "gave_up", "model_error", "workspace_error", "interrupted", "cancelled",
 }  # fmt: skip
-TASK_ENDS = {
-    "completed", "attempts_exhausted", "stops_exhausted", "not_converging", "dependency_failed", "split", "cancelled",
-}  # fmt: skip
+TASK_ENDS = {"completed", "attempts_exhausted", "stops_exhausted", "dependency_failed", "cancelled"}
 
 
 def test_the_taxonomy_holds_every_code_and_no_other() -> None:
@@ -57,6 +55,6 @@ def test_long_evidence_is_cut() -> None:
 
 
 def test_an_unknown_code_is_a_key_error() -> None:
-    """stops.py: a code outside the taxonomy is a defect of ours, not a message."""
+    """A code outside the taxonomy is a defect of ours, not a message."""
     with pytest.raises(KeyError):
         explain("because", 1, 1)

@@ -109,7 +109,7 @@ def _within_its_bounds(walked: Walked, grant: int) -> None:
     assert granted <= min(grant, max(walked.budget // 2, 1))
     assert walked.executed <= walked.budget + granted
     most = walked.begun.limits.request_factor * (walked.budget + granted) + 1
-    assert walked.guard_set.calls_requested <= most  # identical calls of one reply count once
+    assert walked.guard_set.counters.requests_used <= most  # identical calls of one reply count once
     # Turns without a call are bounded by no_action, those that fail by four shrinks; two more finish.
     silent = walked.begun.limits.no_action_turns
     assert len(walked.chat.requests) <= (most + 3) * (silent + 1) * 5
@@ -150,7 +150,7 @@ def _replayable(walked: Walked) -> None:
     again = replay(walked.begun, walked.ledger.events)
     assert again.stopped == walked.guard_set.stopped
     assert (again.budget, again.calls_executed) == (walked.guard_set.budget, walked.guard_set.calls_executed)
-    assert again.calls_requested == walked.guard_set.calls_requested
+    assert again.counters.requests_used == walked.guard_set.counters.requests_used
     in_doubt = walked.guard_set.stopped is not None  # a call that a Stop kept from running was let through before it
     assert walked.guard_set.calls_executed - walked.executed in ((0, 1) if in_doubt else (0,))
 

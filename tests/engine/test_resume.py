@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app import App, load_plan, open_app
+from orchestrator.app import App
 from orchestrator.domain.run import Claim, ClaimRequest, Orphan
 from orchestrator.engine import runs
 from orchestrator.engine.attempt.resume import Start, find_start
@@ -72,8 +72,8 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     """A fresh one."""
     repository = make_repository(tmp_path / "repository")
     environ = clean_environment()
-    with open_app(repository, environ, flags={}, on_wait=lambda _message: None) as app:
-        outcome = load_plan(app, examine(PlanSource(PLAN)))
+    with App(repository, environ, flags={}, on_wait=lambda _message: None) as app:
+        outcome = app.load_plan(examine(PlanSource(PLAN)))
         assert outcome.defects == ()
         prepared = runs.prepare_run(app.services(), app.graph.plan(outcome.plan.id), ExecuteOptions(), app.home)
         assert prepared is not None

@@ -63,8 +63,8 @@ def test_complete_needs_clean_gates_and_a_review(
     assert decision.decision == expected
 
 
-INFRASTRUCTURE = {"review_error", "check_infrastructure", "baseline_unavailable", "workspace_error"}
-OUTAGES = {"model_error", "lease_lost", "interrupted", "cancelled"}
+INFRASTRUCTURE = {"review_error", "check_infrastructure", "workspace_error"}
+OUTAGES = {"model_error", "interrupted", "cancelled"}
 
 
 @pytest.mark.parametrize("reason", sorted(ATTEMPT_STOPS))

@@ -72,7 +72,7 @@ def test_duplicates_and_control_tools_are_free_but_count_as_requests() -> None:
     run.run([[call("report_progress", n)] for n in range(20)])
     assert run.executed == 0
     assert run.code == "request_limit"
-    assert run.guard_set.calls_requested == 12
+    assert run.guard_set.counters.requests_used == 12
 
 
 def test_the_call_that_finishes_is_allowed_at_the_request_bound() -> None:
@@ -88,7 +88,7 @@ def test_identical_calls_of_one_reply_count_once() -> None:
     run = choke(10)
     run.turn([call("pct", 13)] * 157)
     assert run.statuses == ["ok"] + ["duplicate"] * 156
-    assert (run.executed, run.guard_set.calls_requested) == (1, 1)
+    assert (run.executed, run.guard_set.counters.requests_used) == (1, 1)
 
 
 def test_calls_running_at_once_cannot_exceed_the_budget_together() -> None:

@@ -48,7 +48,7 @@ def test_a_refused_call_answers_its_repeats_within_the_reply() -> None:
     """157 identical writes outside the allowed paths in one reply are one refusal, every id answered."""
     run = choke(allowed=("src/**",)).run([[call("write_file", "etc/x")] * 157])
     assert run.statuses == ["refused", *["duplicate"] * 156]
-    assert (run.code, run.guard_set.calls_requested) == (None, 1)
+    assert (run.code, run.guard_set.counters.requests_used) == (None, 1)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_identical_calls_of_one_reply_that_are_not_executed_count_once(each: Req
     """Malformed calls, unknown tools and control tools of one reply count once for every guard too."""
     run = choke(20).run([[each] * 157, [call("read_file", 1)]])
     assert run.statuses[1:] == ["duplicate"] * 156 + ["ok"]
-    assert (run.code, run.guard_set.calls_requested) == (None, 2)
+    assert (run.code, run.guard_set.counters.requests_used) == (None, 2)
     assert [w for w in run.warnings if w.guard != "malformed"] == []
 
 

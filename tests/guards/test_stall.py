@@ -19,7 +19,7 @@ def test_three_identical_batches_stall_and_the_fourth_withholds_the_tools() -> N
     assert (run.warned("stall"), run.guard_set.withholds_tools) == ([3], False)
     run.turn(BATCH)
     assert (run.warned("stall"), run.guard_set.withholds_tools) == ([3, 4], True)
-    assert run.guard_set.stall_count == 4
+    assert run.guard_set.counters.stall_count == 4
 
 
 def test_another_call_in_the_forced_turn_stops() -> None:

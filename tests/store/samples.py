@@ -100,7 +100,6 @@ def new_run(plan: Plan, at: datetime = T0) -> Run:
         status="running",
         started_at=at,
         parallelism=1,
-        engine="local",
         settings_json="{}",
         branch="orchestrate/x",
         base_commit="c0",

@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any
 
-from orchestrator.app import App, open_app
+from orchestrator.app import App
 from orchestrator.domain.events import GuardFired
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.replay.history import inherited_events
@@ -26,7 +26,7 @@ def assert_replay_agrees(story: Story) -> int:
     attempts there were. Where no graph is up, there is nothing to compare."""
     if "NEO4J_URI" not in story.environ and not embedded_status(story.repository / ".git" / "orchestrate").running:
         return 0
-    with open_app(story.repository, {**os.environ, **story.environ}, flags={}, on_wait=print) as app:
+    with App(story.repository, {**os.environ, **story.environ}, flags={}, on_wait=print) as app:
         rows = app.graph.query(_RECORDED, {}).rows
         return sum(_agrees(app, *row) for row in rows)
 
@@ -39,7 +39,7 @@ def _agrees(app: App, attempt_id: str, limits_json: str, spoken: list[list[Any]]
     differing = disagreements(
         app.graph.events(attempt_id),
         recorded,
-        GuardLimits.model_validate(limits["guards"]),
+        GuardLimits.model_validate({k: v for k, v in limits["guards"].items() if k in GuardLimits.model_fields}),
         limits["budget"],
         tuple(limits["allowedPaths"]),
         inherited_events(app.graph, attempt_id),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orchestrator.app import open_app
+from orchestrator.app import App
 from orchestrator.cli.render.machine import json_ready, table_objects
 from orchestrator.domain.errors import OrchestrateError
 from orchestrator.store.embedded.server import embedded_stop
@@ -106,7 +106,7 @@ class Story:
 
     def ask(self, cypher: str, **parameters: Any) -> list[dict[str, Any]]:
         """Ask the graph in Cypher, as `query --format json` does but without a process of its own."""
-        with open_app(self.repository, self.environ, flags={}, on_wait=lambda _message: None) as app:
+        with App(self.repository, self.environ, flags={}, on_wait=lambda _message: None) as app:
             table = app.graph.query(cypher, parameters)
         rows: list[dict[str, Any]] = json_ready(table_objects(table))
         return rows
@@ -123,6 +123,6 @@ class Story:
         finally:
             with (
                 contextlib.suppress(OrchestrateError),  # a repository that a test has broken has no server either
-                open_app(self.repository, self.environ, flags={}, on_wait=lambda _message: None) as app,
+                App(self.repository, self.environ, flags={}, on_wait=lambda _message: None) as app,
             ):
                 embedded_stop(app.repository.home)

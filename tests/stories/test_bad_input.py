@@ -97,7 +97,7 @@ def test_an_endpoint_that_nobody_serves_is_named(story: Story) -> None:
 def test_a_request_has_a_total_deadline(story: Story, model: Serve, fault: dict[str, object]) -> None:
     """An endpoint that hangs or drips is given up after the settings' seconds, not after the client's patience."""
     story.environ["ORCHESTRATE_MODELS_WORKER_RETRIES"] = "0"
-    story.environ["ORCHESTRATE_MODELS_WORKER_TIMEOUT"] = "2"
+    story.environ["ORCHESTRATE_MODELS_WORKER_TIMEOUT_S"] = "2"
     model(script(worker("subtract", {"text": "x", "fault": fault}), review()))
     story.plan(PLAN)
     said(story.run("execute", timeout=60), 4)

@@ -1,5 +1,5 @@
-// Purpose: whether a plan has tasks that are not completed (those superseded by their subtasks do not count).
+// Purpose: whether a plan has tasks that are not completed.
 // Parameters: $planId. Columns: unfinished (number).
 MATCH (:Plan {id: $planId})-[:HAS_TASK]->(t:Task)
-WHERE NOT t.status IN ['completed', 'split']
+WHERE t.status <> 'completed'
 RETURN count(t) AS unfinished

@@ -28,10 +28,10 @@ class CommandLimits:
         """The settings' bounds; an asked timeout holds up to the longest that any setting allows, and `within_s` up to
         any."""
         sandbox = settings.sandbox
-        longest = max(sandbox.command_timeout, settings.checks.timeout)
-        asked = sandbox.command_timeout if timeout_s is None else timeout_s
+        longest = max(sandbox.command_timeout_s, settings.checks.timeout_s)
+        asked = sandbox.command_timeout_s if timeout_s is None else timeout_s
         timeout = max(min(asked, longest, longest if within_s is None else within_s), 0.1)
-        return cls(timeout, sandbox.idle_timeout, sandbox.memory_mb * 1_000_000, sandbox.output_limit)
+        return cls(timeout, sandbox.idle_timeout_s, sandbox.memory_mb * 1_000_000, sandbox.output_limit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,16 +157,16 @@ def _all_ended() -> bool:
 
 
 def test_a_hang_is_ended_by_the_idle_timeout() -> None:
-    """A server that accepts and sends nothing is given up after idle_timeout, and tried again."""
-    with world({"fault": {"hang_s": 60}}, OK, idle_timeout=0.3, timeout=30) as w:
+    """A server that accepts and sends nothing is given up after idle_timeout_s, and tried again."""
+    with world({"fault": {"hang_s": 60}}, OK, idle_timeout_s=0.3, timeout_s=30) as w:
         assert w.chat.complete(HELLO).retries == 1
         assert "no byte" in w.waits[0]
         assert _all_ended()
 
 
 def test_a_hang_cannot_outlast_the_total_deadline() -> None:
-    """A single read that hangs ends at the total deadline, although idle_timeout is longer."""
-    with world({"fault": {"hang_s": 60}}, retries=0, idle_timeout=60, timeout=0.3) as w:
+    """A single read that hangs ends at the total deadline, although idle_timeout_s is longer."""
+    with world({"fault": {"hang_s": 60}}, retries=0, idle_timeout_s=60, timeout_s=0.3) as w:
         with pytest.raises(ModelUnavailableError, match=r"0\.3 s"):
             w.chat.complete(HELLO)
         assert _all_ended()
@@ -175,7 +175,7 @@ def test_a_hang_cannot_outlast_the_total_deadline() -> None:
 def test_a_drip_is_ended_by_the_total_deadline() -> None:
     """A byte at a time, headers included, never trips a timeout per read; the deadline in all ends it, and the
     connection with it."""
-    with world({"text": "Hi.", "fault": {"drip": 20}}, retries=0, idle_timeout=60, timeout=0.5) as w:
+    with world({"text": "Hi.", "fault": {"drip": 20}}, retries=0, idle_timeout_s=60, timeout_s=0.5) as w:
         with pytest.raises(ModelUnavailableError, match=r"within 0\.5 s"):
             w.chat.complete(HELLO)
         assert _all_ended()
@@ -183,7 +183,7 @@ def test_a_drip_is_ended_by_the_total_deadline() -> None:
 
 def test_after_a_timeout_the_chat_goes_on() -> None:
     """The connection that was given up is not used again."""
-    with world({"text": "late", "fault": {"drip": 20}}, OK, OK, timeout=0.5) as w:
+    with world({"text": "late", "fault": {"drip": 20}}, OK, OK, timeout_s=0.5) as w:
         assert w.chat.complete(HELLO).text == "Hi."
         assert w.chat.complete(HELLO).text == "Hi."
 

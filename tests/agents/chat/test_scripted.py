@@ -145,7 +145,7 @@ def test_a_client_that_left_gets_the_slow_reply_on_its_next_try() -> None:
     with serve({"conversations": [{"replies": [{"text": "a", "latency_ms": 400}, {"text": "b"}]}]}) as model:
         settings = ModelSettings(name="m", base_url=model.base_url, retries=0)
         request = ChatRequest([{"role": "user", "content": "x"}])
-        hasty = OpenAIChat(settings.model_copy(update={"timeout": 0.1}), clock=FixedClock(), env={})
+        hasty = OpenAIChat(settings.model_copy(update={"timeout_s": 0.1}), clock=FixedClock(), env={})
         with pytest.raises(ModelUnavailableError, match="within"):
             hasty.complete(request)
         while model.open_exchanges:
