@@ -102,8 +102,9 @@ def _thrash() -> Choke:
 
 
 def _checkpoint() -> Choke:
-    limits = {"progress_every": 2, "progress_warn": 5, "progress_stop": 10}
-    return _choke(**limits).run([call("read_file", f"part{n}.py")] for n in range(1, 12))
+    return _choke(progress_every=2, progress_warn=5, progress_stop=10).run(
+        [call("read_file", f"part{n}.py")] for n in range(1, 12)
+    )
 
 
 def _scope() -> Choke:
