@@ -1,9 +1,11 @@
 """What one worker step costs: ours, with every fact durable in the embedded graph, beside a bare openai loop.
 
-A step is one reply of a zero-latency model with one write_file of 200 bytes. Printed: milliseconds a step for both at
-200 steps and the ratio, ours at 200 against ours at 50 steps (on one server that has seen 200 steps before: a JVM is
-slow until it has compiled what is hot), and what a step stores at rest. Run it with
-`python -m benchmarks.step_overhead`; it takes about a minute. Quote it from a machine that does nothing else.
+A step is one reply of a zero-latency model with one write_file of 200 bytes. On one server that has seen 200 steps
+before (a JVM is slow until it has compiled what is hot) five rounds are run, in each ours at 200 steps between two runs
+of the bare loop, so that a machine that slows down slows both. Printed, each as the median of the five with the least
+and the most: the ratio, milliseconds a step of both, ours at 200 against ours at 50 steps; and what a step stores at
+rest. Run it with `python -m benchmarks.step_overhead`; it takes two minutes. Quote it from a machine that does nothing
+else.
 """
 
 from __future__ import annotations
@@ -12,6 +14,9 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +31,7 @@ from orchestrator.planning.validate import Examined, examine
 from orchestrator.store.embedded.server import embedded_stop
 from tests.stories.story import clean_environment, make_repository
 
-SHORT, LONG, ROUNDS = 50, 200, 3
+SHORT, LONG, ROUNDS = 50, 200, 5
 ENVIRONMENT = {
     "ORCHESTRATE_MODEL": "scripted",
     "ORCHESTRATE_GUARDS_PROGRESS_WARN": "100000",
@@ -51,17 +56,48 @@ def script(steps: int) -> dict[str, Any]:
     }
 
 
-def ours(*plans: int) -> tuple[list[float], int]:
-    """Milliseconds a step for each of the plans (of so many steps) on one server, from the first request to the last
-    result, and the bytes in the graph's folder at rest after them."""
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Milliseconds a step: ours at 50 and at 200 steps, and of the bare loop just before and after."""
+
+    short: float
+    long: float
+    bare: float
+
+    @property
+    def ratio(self) -> float:
+        """Ours to the bare loop's."""
+        return self.long / self.bare
+
+
+@contextmanager
+def graph_home() -> Iterator[Path]:
+    """A repository whose embedded server is stopped at the end."""
     with tempfile.TemporaryDirectory() as folder:
         repository = make_repository(Path(folder) / "repository")
         try:
-            figures = [_steps(repository, steps) for steps in plans]
+            yield repository
         finally:
-            home = repository / ".git" / "orchestrate"
-            embedded_stop(home)  # at rest the write-ahead log is folded in
-        return figures, _size(home / "graph")
+            embedded_stop(repository / ".git" / "orchestrate")
+
+
+def rounds() -> Iterator[Round]:
+    """Five rounds on one warm server."""
+    with graph_home() as repository:
+        _steps(repository, LONG)
+        for _ in range(ROUNDS):
+            before, short = bare(LONG), _steps(repository, SHORT)
+            long, after = _steps(repository, LONG), bare(LONG)
+            yield Round(short, long, (before + after) / 2)
+
+
+def stored(steps: int) -> int:
+    """Bytes of the graph's folder at rest after one plan of so many steps."""
+    with graph_home() as repository:
+        _steps(repository, steps)
+        home = repository / ".git" / "orchestrate"
+        embedded_stop(home)  # at rest the write-ahead log is folded in
+        return _size(home / "graph")
 
 
 def _steps(repository: Path, steps: int) -> float:
@@ -104,23 +140,25 @@ def bare(steps: int) -> float:
         return bare_loop(base_url, steps) / steps * 1000
 
 
+def spread(figures: Iterable[float]) -> str:
+    """The median, with the least and the most."""
+    ordered = sorted(figures)
+    return f"{statistics.median(ordered):.3g} ({ordered[0]:.3g} to {ordered[-1]:.3g})"
+
+
 def main() -> None:
-    """Measure both in turn, and print medians and ratios."""
-    rows = []
-    for number in range(ROUNDS):
-        (_, short, long), _ = ours(LONG, SHORT, LONG)
-        peer = bare(LONG)
-        rows.append((short, long, peer))
-        print(f"round {number + 1}: ours {long:.1f} ms a step, bare loop {peer:.1f} ms", file=sys.stderr)
-    short, long, peer = (statistics.median(column) for column in zip(*rows, strict=True))
-    stored = (ours(LONG)[1] - ours(SHORT)[1]) / (LONG - SHORT)
+    """Measure, and print medians, ratios and their spread."""
+    measured: list[Round] = []
+    for found in rounds():
+        measured.append(found)
+        print(f"ours {found.long:.1f} ms a step, bare loop {found.bare:.1f}: {found.ratio:.3f}", file=sys.stderr)
     figures = {
-        f"ours, ms a step at {LONG} steps": round(long, 2),
-        f"ours, ms a step at {SHORT} steps": round(short, 2),
-        f"bare openai loop, ms a step at {LONG} steps": round(peer, 2),
-        "ours / bare loop (bar: 0.5)": round(statistics.median(row[1] / row[2] for row in rows), 3),
-        f"ours at {LONG} / at {SHORT} (bar: 1.1)": round(long / short, 3),
-        "stored, bytes a step (bar: 5000)": round(stored),
+        f"ours / bare loop, median of {ROUNDS} (bar: 0.4)": spread(found.ratio for found in measured),
+        f"ours, ms a step at {LONG} steps": spread(found.long for found in measured),
+        f"ours, ms a step at {SHORT} steps": spread(found.short for found in measured),
+        f"bare openai loop, ms a step at {LONG} steps": spread(found.bare for found in measured),
+        f"ours at {LONG} / at {SHORT} (bar: 1.1)": spread(found.long / found.short for found in measured),
+        "stored, bytes a step (bar: 5000)": round((stored(LONG) - stored(SHORT)) / (LONG - SHORT)),
     }
     print(yaml.safe_dump(figures, sort_keys=False))
 

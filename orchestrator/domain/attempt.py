@@ -31,7 +31,9 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One verification command's outcome. `infrastructure` means that it could not give an answer."""
+    """One verification command's outcome over `tree`. `infrastructure` means that it could not give an answer.
+    `reused_from` is the id of the check that ran, where this one did not: the same command had passed over the same
+    tree, and what follows is that check's, but for `started_at` and a duration of 0."""
 
     id: str
     command: str
@@ -42,6 +44,8 @@ class Check:
     started_at: datetime
     phase: Literal["verification"]
     pass_id: str
+    tree: str | None = None
+    reused_from: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,8 +93,9 @@ class Workspace(Protocol):
         ...
 
     def snapshot(self, touched: Sequence[str] | None = None) -> str:
-        """The workspace as a git tree id, anchored in the Shadow. `touched` names the only paths that can have changed
-        since the last snapshot; None looks everywhere. Raises ToolError naming a nested `.git`."""
+        """The workspace as a git tree id, anchored in the Shadow when the workspace closes at the latest. `touched`
+        names the only paths that can have changed since the last snapshot; None looks everywhere, and anchors at once.
+        Raises ToolError naming a nested `.git`."""
         ...
 
     def changes(self, before: str, after: str) -> tuple[FileChange, ...]:

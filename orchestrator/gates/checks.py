@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
 from typing import Literal
 
 from orchestrator.domain.attempt import Check
@@ -43,6 +45,22 @@ def judge_unanswered(checks: Iterable[Check]) -> tuple[Finding, ...]:
 def without_answer(checks: Iterable[Check]) -> tuple[Check, ...]:
     """The commands that gave no answer: neither the worker's failure nor its success."""
     return tuple(check for check in checks if check.outcome == "infrastructure")
+
+
+def passed_over(tree: str, checks: Iterable[Check]) -> Mapping[str, Check]:
+    """The checks that passed over this very tree, by command: the first of each, which is the one that ran. Neither a
+    failure nor a check that gave no answer is kept: both are tried again."""
+    passed: dict[str, Check] = {}
+    for check in checks:
+        if check.tree == tree and check.outcome == "passed":
+            passed.setdefault(check.command, check)
+    return passed
+
+
+def reused(check: Check, *, check_id: str, pass_id: str, at: datetime) -> Check:
+    """What a new pass records of a check that passed before, over the same tree: its result, and where it ran."""
+    ran = check.reused_from or check.id
+    return replace(check, id=check_id, pass_id=pass_id, started_at=at, duration_ms=0.0, reused_from=ran)
 
 
 def _failed(check: Check, workspace_root: str) -> Finding:

@@ -13,6 +13,7 @@ from orchestrator.store.attempts import Attempts
 from orchestrator.store.conclusions import Conclusions
 from orchestrator.store.connection import Connection
 from orchestrator.store.embedded.server import HEAP_MB, IDLE_S, Embedded
+from orchestrator.store.embedded_cache import cache_folder
 from orchestrator.store.endpoint import EndpointSource, Server, neo4j_endpoint
 from orchestrator.store.event_reader import EventReader
 from orchestrator.store.event_writer import EventWriter
@@ -106,7 +107,8 @@ def open_graph(
     if environ.get("NEO4J_URI"):
         source = neo4j_source(environ)
     else:
-        embedded = Embedded(home, idle_s=idle_s, heap_mb=heap_mb, on_wait=on_wait)
+        caches = cache_folder(environ)
+        embedded = Embedded(home, idle_s=idle_s, heap_mb=heap_mb, on_wait=on_wait, caches=caches)
         source = EndpointSource(locate=embedded.locate, release=embedded.release)
     connection = Connection(source, wait_s=wait_s, on_wait=on_wait)
     try:

@@ -1,8 +1,13 @@
 """A worktree as a git tree, by two ways that give the same tree.
 
 Of the paths that a file tool touched, blobs and the folders above them are rebuilt in this process (about 1 ms). After
-a command, git looks everywhere with a private index as its stat cache. Each snapshot is anchored: the attempt's one
-ref names a chain of commits, one a snapshot, because unreferenced trees are lost to `git gc`.
+a command, git looks everywhere with a private index as its stat cache.
+
+Unreferenced trees are lost to `git gc`, so each snapshot is a commit of one chain, and the attempt's ref moves along
+the chain in groups: at the start, at each look everywhere (so at the tree that is handed in, before it is judged), at
+every sixteenth snapshot and when the workspace closes. A process killed in between leaves at most fifteen snapshots
+without the ref. They stay in the Shadow as long as nobody prunes it by hand (its own settings say never), and the last
+one is anchored again as the start of the attempt that goes on from it.
 """
 
 from __future__ import annotations
@@ -29,12 +34,15 @@ Edits = dict[str, "TreeEntry | Edits | None"]
 
 _NOBODY = pygit2.Signature("orchestrate", "orchestrate@localhost", 0, 0)
 _RULES = (".gitignore", ".gitattributes", ".gitmodules")
+_IN_A_GROUP = 16
+"""Snapshots for which the ref moves once: moving it costs several times what the commit does."""
+
 _WORKERS_FAULT = ("can only add regular files", "File name too long")
 """What git says to what only a worker makes: a FIFO in a tracked file's place, folders without end."""
 
 
 class Snapshots:
-    """The snapshots of one worktree. `git` has its work tree and private index; `ref` anchors them."""
+    """The snapshots of one worktree. `git` has its work tree and private index; `ref` anchors them, in groups."""
 
     def __init__(self, git: Git, tree: ConfinedTree, objects: pygit2.Repository, ref: str, start: str) -> None:
         self._git = git
@@ -44,7 +52,9 @@ class Snapshots:
         self._written: set[PathParts] = set()
         self._last = ""
         self._tip = objects.references[ref].target if ref in objects.references else None
-        self._anchor(start)
+        self._unanchored = 0
+        self._commit(start)
+        self.anchor()
 
     def wrote(self, parts: PathParts) -> None:
         """A file tool wrote this path: from now on it counts, also when git ignores it."""
@@ -59,7 +69,7 @@ class Snapshots:
             changed = {parts: self._entry(parts) for parts in touched}
             root = pygit2.Oid(hex=self._last)
             tree = self._rebuild(root, _nested(changed)) or self._objects.TreeBuilder().write()
-            return self._anchor(str(tree))
+            return self._commit(str(tree))
         except (pygit2.GitError, OSError) as error:
             raise disk_error("The snapshot cannot be written", error) from error
 
@@ -67,7 +77,19 @@ class Snapshots:
         """The whole worktree as it is now. Raises ToolError naming a nested `.git`."""
         refuse_nested_git(self._git)
         self.add_all()
-        return self._anchor(self._git("write-tree").text)
+        tree = self._commit(self._git("write-tree").text)
+        self.anchor()
+        return tree
+
+    def anchor(self) -> None:
+        """Make the ref name the last snapshot and so all before it. Raises WorkspaceError when it cannot be written."""
+        if self._tip is None or not self._unanchored:
+            return
+        try:
+            self._objects.references.create(self._ref, self._tip, force=True)
+        except (pygit2.GitError, OSError) as error:
+            raise disk_error("The snapshots cannot be anchored", error) from error
+        self._unanchored = 0
 
     def add_all(self) -> None:
         """Bring the private index up to date with the worktree, with the ignored files that file tools wrote."""
@@ -136,12 +158,14 @@ class Snapshots:
         tree = self._rebuild(inside, edits)
         return (tree, FileMode.TREE) if tree else None
 
-    def _anchor(self, tree: str) -> str:
+    def _commit(self, tree: str) -> str:
         if tree != self._last:
             parents = [self._tip] if self._tip else []
-            tip = self._objects.create_commit(None, _NOBODY, _NOBODY, "snapshot", pygit2.Oid(hex=tree), parents)
-            self._objects.references.create(self._ref, tip, force=True)
-            self._tip, self._last = tip, tree
+            self._tip = self._objects.create_commit(None, _NOBODY, _NOBODY, "snapshot", pygit2.Oid(hex=tree), parents)
+            self._last = tree
+            self._unanchored += 1
+        if self._unanchored >= _IN_A_GROUP:
+            self.anchor()
         return tree
 
 

@@ -84,9 +84,12 @@ class Worktree(ports.Workspace):
         return diff.diff(self.place.git, before, after)
 
     def close(self) -> None:
-        """Remove the worktree; its snapshots stay. Closing twice is fine."""
+        """Anchor its snapshots and remove the worktree. Closing twice is fine."""
         with self.held:
-            self.place.remove()
+            try:
+                self.snapshots.anchor()
+            finally:
+                self.place.remove()
 
     def _parts(self, path: str) -> tuple[str, ...]:
         return parts_of(path, self.shown_root)

@@ -215,5 +215,5 @@ def test_a_turn_that_a_bound_forbids_is_settled_at_nothing(workspaces: ShadowWor
     assert walked.ending.reason == "token_limit"
     assert len(walked.chat.requests) < len(walked.ledger.of(Turn))
     last = walked.ledger.of(ReplyReceived)[-1]
-    assert (last.seq, last.finish_reason) == (walked.ledger.of(Turn)[-1].seq, "not_sent")
-    assert (last.prompt_tokens, last.completion_tokens, last.cost_usd) == (0, 0, 0.0)
+    assert (last.seq, last.reply.finish_reason) == (walked.ledger.of(Turn)[-1].seq, "not_sent")
+    assert (last.reply.prompt_tokens, last.reply.completion_tokens, last.reply.cost_usd) == (0, 0, 0.0)

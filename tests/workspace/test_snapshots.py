@@ -144,16 +144,61 @@ def test_unreadable_files_are_made_readable(workspace: Worktree) -> None:
     assert [change.path for change in changed] == ["closed/file"]
 
 
-def test_every_snapshot_survives_gc(workspaces: ShadowWorkspaces, workspace: Worktree) -> None:
-    """git gc --prune=now in the Shadow loses none of an attempt's snapshots, also after the worktree is gone."""
+def counted(workspace: Worktree, numbers: range) -> list[str]:
+    """Snapshots of a file that says each of the numbers, as a file tool makes them."""
     trees = []
-    for number in range(5):
+    for number in numbers:
         workspace.write("counter", str(number).encode())
-        trees.append(workspace.snapshot(["counter"] if number % 2 else None))
-    workspace.close()
+        trees.append(workspace.snapshot(["counter"]))
+    return trees
+
+
+def kept(workspaces: ShadowWorkspaces, tree: str) -> bool:
+    """Whether the Shadow still holds all of a tree."""
+    return workspaces.shadow.git.ask("cat-file", "blob", f"{tree}:counter").code == 0
+
+
+def prune(workspaces: ShadowWorkspaces) -> None:
+    """What a person can do to the Shadow: throw away whatever no ref names, however young."""
     workspaces.shadow.git("gc", "--quiet", "--prune=now")
-    for number, tree in enumerate(trees):
-        assert workspaces.shadow.git("cat-file", "blob", f"{tree}:counter").text == str(number)
+
+
+def test_every_snapshot_of_a_closed_workspace_survives_gc(workspaces: ShadowWorkspaces, workspace: Worktree) -> None:
+    """git gc --prune=now in the Shadow loses none of an attempt's snapshots, of whole groups and of the last part."""
+    trees = counted(workspace, range(20))
+    workspace.write("counter", b"looked for everywhere")
+    trees += [workspace.snapshot(), *counted(workspace, range(20, 23))]
+    workspace.close()
+    prune(workspaces)
+    assert all(kept(workspaces, tree) for tree in trees)
+
+
+def test_snapshots_are_anchored_in_groups(workspaces: ShadowWorkspaces, workspace: Worktree) -> None:
+    """The ref moves at every sixteenth snapshot, and with one that looks everywhere: the tree that is handed in."""
+
+    def anchored() -> str:
+        return workspaces.tree_of("refs/orchestrate/attempts/attempt1")
+
+    start = anchored()
+    trees = counted(workspace, range(17))
+    assert start == workspaces.tree_of("HEAD")
+    assert anchored() == trees[15]
+    assert workspace.snapshot() == trees[16] == anchored()
+
+
+def test_a_killed_attempts_snapshots_stay(workspaces: ShadowWorkspaces) -> None:
+    """Without the ref they outlive a usual git gc; pruned by hand, the one that the next attempt starts from stays."""
+    head = workspaces.resolve("HEAD")
+    killed = workspaces.open("killed", head, head=head)
+    trees = counted(killed, range(5))
+    killed.held.close()  # what the kernel does for a process that dies
+    workspaces.sweep()
+    workspaces.shadow.git("gc", "--quiet")
+    assert all(kept(workspaces, tree) for tree in trees)
+    following = workspaces.open("following", trees[-1], head=head)
+    prune(workspaces)
+    assert [kept(workspaces, tree) for tree in trees] == [False] * 4 + [True]
+    following.close()
 
 
 def test_reopened_attempt_keeps_its_earlier_snapshots(workspaces: ShadowWorkspaces, workspace: Worktree) -> None:

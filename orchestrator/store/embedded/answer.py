@@ -25,6 +25,9 @@ SILENT_S = 20.0
 """Seconds that a server that has started may not answer before it is replaced."""
 
 _STARTED = "ArcadeDB Server started in"
+_REFUSED_CACHE = "[aot]"
+"""In a line of the JVM's own log: it says nothing about a cache that it takes."""
+
 _GAVE_UP = 'Exception in thread "main"'
 """For example because its port is taken: its other threads keep the JVM alive then."""
 
@@ -119,6 +122,11 @@ def read_log(folder: Path) -> str:
         return (folder / "server.log").read_text(errors="replace")
     except OSError:
         return ""
+
+
+def refused_cache(folder: Path) -> bool:
+    """Whether it started without the cache that it was given, because that is damaged or another's."""
+    return _REFUSED_CACHE in read_log(folder)
 
 
 def last_words(folder: Path) -> str:

@@ -111,9 +111,11 @@ def prepare_folder(folder: Path) -> None:
         groups.write_text(json.dumps(_GROUPS, indent=2))
 
 
-def server_command(wheel: Wheel, folder: Path, *, bolt_port: int, http_port: int, heap_mb: int) -> list[str]:
-    """The JVM's argument list. `txWalFlush=2` syncs the log with every commit; mode `development` because `production`
-    hides Cypher errors; the password goes by file, never on the command line."""
+def server_command(
+    wheel: Wheel, folder: Path, *, bolt_port: int, http_port: int, heap_mb: int, flags: Sequence[str] = ()
+) -> list[str]:
+    """The JVM's argument list, with more `flags` of its own. `txWalFlush=2` syncs the log with every commit; mode
+    `development` because `production` hides Cypher errors; the password goes by file, never on the command line."""
     root = folder / "server"
     settings = {
         "server.rootPath": root,
@@ -134,6 +136,7 @@ def server_command(wheel: Wheel, folder: Path, *, bolt_port: int, http_port: int
     }
     return [
         str(wheel.java),
+        *flags,
         f"-Xmx{heap_mb}m",
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",  # the optimising compiler's threads cost a laptop's cores more than they win here

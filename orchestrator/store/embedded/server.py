@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from orchestrator.domain.errors import GraphError
 from orchestrator.store.embedded import supervisor
-from orchestrator.store.embedded.answer import await_answer, ensure_reader, last_words
+from orchestrator.store.embedded.answer import await_answer, ensure_reader, last_words, refused_cache
 from orchestrator.store.embedded.launch import find_wheel, free_port, passwords_kept, prepare_folder, server_command
 from orchestrator.store.embedded.state import (
     await_state,
@@ -30,6 +30,8 @@ from orchestrator.store.embedded.state import (
     supervisor_pid,
     wait_until,
 )
+from orchestrator.store.embedded_cache import cache_file, cache_flags, discard
+from orchestrator.store.embedded_training import training
 from orchestrator.store.endpoint import GraphEndpoint
 
 IDLE_S = 15 * 60.0
@@ -81,7 +83,8 @@ def embedded_stop(home: Path, on_wait: Callable[[str], None] = unheard) -> bool:
 
 
 class Embedded:
-    """One client's hold on the embedded server of a home. `locate` starts it when needed; the hold keeps it alive."""
+    """One client's hold on the embedded server of a home. `locate` starts it when needed; the hold keeps it alive.
+    `caches` is the folder of what makes a start quicker, None for no such thing."""
 
     def __init__(
         self,
@@ -90,11 +93,13 @@ class Embedded:
         idle_s: float = IDLE_S,
         heap_mb: int = HEAP_MB,
         on_wait: Callable[[str], None] = unheard,
+        caches: Path | None = None,
     ) -> None:
         self._folder = home / "graph"
         self._idle_s = idle_s
         self._heap_mb = heap_mb
         self._on_wait = on_wait
+        self._caches = caches
         self._hold: IO[bytes] | None = None
 
     def locate(self) -> GraphEndpoint:
@@ -139,18 +144,24 @@ class Embedded:
 
     def _start(self) -> GraphEndpoint:
         wheel = find_wheel()
+        cache = cache_file(self._caches, wheel, self._heap_mb) if self._caches else None
         for _ in range(TRIES):
             prepare_folder(self._folder)
             ports = {"bolt_port": free_port(), "http_port": free_port()}
             launch = {
                 "folder": str(self._folder),
-                "command": server_command(wheel, self._folder, heap_mb=self._heap_mb, **ports),
+                "command": server_command(
+                    wheel, self._folder, heap_mb=self._heap_mb, flags=cache_flags(cache), **ports
+                ),
                 "idle_s": self._idle_s,
                 "version": wheel.version,
+                "training": training(cache, self._heap_mb),
                 **ports,
             }
             _spawn(launch)
             endpoint = self._running()
+            if endpoint is None or refused_cache(self._folder):
+                discard(cache)
             if endpoint is not None:
                 return endpoint
         raise GraphError(

@@ -2,7 +2,8 @@
 
 Run as a program by path (`python supervisor.py LAUNCH_JSON`), in a session of its own, so that it outlives the client
 that started it and is not reached by that client's Ctrl-C. It imports the standard library alone: it must start fast
-and hold little memory. LAUNCH_JSON: {"folder", "command", "idle_s", "bolt_port", "http_port", "version"}.
+and hold little memory. LAUNCH_JSON: {"folder", "command", "idle_s", "bolt_port", "http_port", "version",
+"training"}: the last is a command that it becomes after an idle stop, when it has let go of everything; or empty.
 
 Its life is visible through three files in `folder`: `supervisor.lock` is held exclusively while it lives and holds its
 pid, `server.json` tells the JVM's pid and ports, and `clients.lock` is held shared by every client (so taking it
@@ -106,8 +107,9 @@ def read(path: Path) -> bytes | None:
         return None
 
 
-def watch(jvm: subprocess.Popen[bytes], folder: Path, held: IO[bytes], state: str, idle_s: float) -> None:
-    """Return when the JVM died, a stop was asked for, the folder is gone, or no client came for `idle_s` seconds."""
+def watch(jvm: subprocess.Popen[bytes], folder: Path, held: IO[bytes], state: str, idle_s: float) -> bool:
+    """Return when the JVM died, a stop was asked for, the folder is gone, or no client came for `idle_s` seconds:
+    whether it was this, so that nobody waits for us."""
     clients = folder / "clients.lock"
     busy = time.time()
     while not _asked_to_stop and jvm.poll() is None and is_still(held, folder / "supervisor.lock"):
@@ -117,11 +119,12 @@ def watch(jvm: subprocess.Popen[bytes], folder: Path, held: IO[bytes], state: st
             busy = time.time()
         elif time.time() - max(busy, clients.stat().st_mtime) >= idle_s:
             end_server(jvm)  # under the lock, so that a client that comes now waits and then starts a new server
-            return
+            return True
         else:
             free.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             jvm.wait(min(1.0, idle_s / 5))
+    return False
 
 
 def end_server(jvm: subprocess.Popen[bytes]) -> None:
@@ -148,14 +151,18 @@ def supervise(launch: Mapping[str, Any]) -> int:
     write_pid(held)
     jvm = launch_jvm(launch["command"], folder)
     state = json.dumps({key: launch[key] for key in ("bolt_port", "http_port", "version")} | {"pid": jvm.pid})
+    idle = False
     try:
         write_state(folder, state)
-        watch(jvm, folder, held, state, float(launch["idle_s"]))
+        idle = watch(jvm, folder, held, state, float(launch["idle_s"]))
     except OSError:
         pass  # the home was deleted under us: nobody can come any more
     finally:
         died = jvm.poll() is not None and not _asked_to_stop
         end(jvm, folder, held)
+    if idle and launch["training"]:
+        held.close()  # from here on we are nobody's supervisor
+        os.execv(launch["training"][0], launch["training"])  # noqa: S606  our own program, as the launch names it
     return 1 if died else 0
 
 

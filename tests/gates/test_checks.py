@@ -1,0 +1,41 @@
+"""Which checks need not be run again, and what is recorded in their place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from orchestrator.domain.attempt import Check
+from orchestrator.gates.checks import passed_over, reused
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+RAN = Check("a1:check1", "pytest", 0, "passed", 900.0, "3 passed", AT, "verification", "a1:pass1", tree="tree1")
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        replace(RAN, tree="tree2"),
+        replace(RAN, tree=None),
+        replace(RAN, outcome="failed", exit_code=1),
+        replace(RAN, outcome="infrastructure", exit_code=None),
+    ],
+    ids=["another tree", "no tree recorded", "failed", "no answer"],
+)
+def test_only_what_passed_over_the_same_tree_need_not_run_again(check: Check) -> None:
+    """Another tree, a failure and a check without an answer are no evidence; a pass is, for its own command."""
+    other = replace(RAN, id="a1:check2", command="ruff check")
+    assert passed_over("tree1", [check, other]) == {"ruff check": other}
+
+
+def test_what_stands_for_a_check_names_the_one_that_ran() -> None:
+    """Reused twice, it still leads to the run itself; the result is that run's, the instant its own, the time none."""
+    later = datetime(2026, 1, 2, tzinfo=UTC)
+    once = reused(RAN, check_id="a2:check1", pass_id="a2:pass1", at=later)
+    twice = reused(once, check_id="a3:check1", pass_id="a3:pass1", at=later)
+    assert once.reused_from == twice.reused_from == RAN.id
+    assert (once.started_at, once.duration_ms, once.pass_id) == (later, 0.0, "a2:pass1")
+    assert (once.outcome, once.exit_code, once.output, once.tree) == ("passed", 0, "3 passed", "tree1")
+    assert passed_over("tree1", [RAN, once]) == {"pytest": RAN}
