@@ -15,7 +15,7 @@ from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded, Attempt
 from orchestrator.engine.attempt.resume import Start
 from orchestrator.engine.attempt.verification import commands_of, run_checks
 from orchestrator.engine.services import Services
-from orchestrator.gates.checks import judge_checks, judge_unanswered
+from orchestrator.gates.checks import judge_checks, judge_unanswered, passed_over
 from orchestrator.gates.merge import judge_conflicts
 
 _MOST_TRIES = 20  # each time another task was merged in between
@@ -70,17 +70,18 @@ def _merge_commit(services: Services, plan: Plan, claim: Claim, start: Start, tr
 def _check(
     services: Services, plan: Plan, claim: Claim, commit: str, verified: VerificationResult, number: int
 ) -> tuple[Finding, ...]:
-    """The plan's full verification over the merged tree, after the commands that every attempt must pass, unless that
-    is the very tree that they were run over."""
-    commands = commands_of(plan, claim)
-    known = commands if services.workspaces.tree_of(commit) == verified.tree else ()
-    commands = tuple(command for command in (*commands, *plan.full_verification) if command not in known)
+    """The plan's full verification over the merged tree, after the commands that every attempt must pass; none that
+    passed over this very tree is run again."""
+    tree = services.workspaces.tree_of(commit)
+    passed = passed_over(tree, verified.checks)
+    commands = (*commands_of(plan, claim), *plan.full_verification)
+    commands = tuple(command for command in dict.fromkeys(commands) if command not in passed)
     if not commands:
         return ()
     name = f"{claim.attempt_id}:merge{number}"
     workspace = services.workspaces.open(name, commit, head=commit)
     try:
-        checks = run_checks(services, claim, workspace, commands, name)
+        checks = run_checks(services, claim, workspace, commands, pass_id=name, tree=tree)
     finally:
         workspace.close()
     return (*judge_checks(checks, workspace.shown_root), *judge_unanswered(checks))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 
 from orchestrator.domain.attempt import Check, VerificationResult
@@ -14,7 +14,7 @@ from orchestrator.domain.run import Claim
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
 from orchestrator.engine.services import Services
-from orchestrator.gates.checks import judge_checks, outcome, without_answer
+from orchestrator.gates.checks import judge_checks, outcome, passed_over, reused, without_answer
 from orchestrator.gates.scope import judge_effect, judge_outputs, judge_scope, judge_size, nested_repository
 
 
@@ -38,7 +38,9 @@ def verify(
         *judge_effect(changes, task.files_written),
         *judge_outputs(task.files_written, _present(checkout, task.files_written)),
     )
-    checks = run_checks(services, claim, checkout, commands_of(plan, claim), _pass_id(claim))
+    known = start.submitted.checks if start.submitted else ()  # of an attempt that was cut off after its checks
+    commands = commands_of(plan, claim)
+    checks = run_checks(services, claim, checkout, commands, pass_id=_pass_id(claim), tree=work.tree, known=known)
     verified = VerificationResult(
         id=_pass_id(claim),
         tree=work.tree,
@@ -73,15 +75,27 @@ def commands_of(plan: Plan, claim: Claim) -> tuple[str, ...]:
 
 
 def run_checks(
-    services: Services, claim: Claim, workspace: Workspace, commands: tuple[str, ...], pass_id: str
+    services: Services,
+    claim: Claim,
+    workspace: Workspace,
+    commands: tuple[str, ...],
+    *,
+    pass_id: str,
+    tree: str,
+    known: Iterable[Check] = (),
 ) -> tuple[Check, ...]:
-    """Run and record the verification commands one after the other; one without an answer is run once more."""
+    """Run and record the verification commands over `tree` one after the other; one without an answer is run once more,
+    one of the `known` that passed over this very tree is not run again."""
     task, attempt, now = claim.task.key, claim.number, services.clock.now
     services.listener(ChecksStarted(at=now(), task=task, attempt=attempt, commands=commands))
-    checks = tuple(
-        _run(services, workspace, command, f"{pass_id}:check{number}", pass_id)
-        for number, command in enumerate(dict.fromkeys(commands), start=1)
-    )
+    passed = passed_over(tree, known)
+    checks = []
+    for number, command in enumerate(dict.fromkeys(commands), start=1):
+        check_id = f"{pass_id}:check{number}"
+        if command in passed:
+            checks.append(reused(passed[command], check_id=check_id, pass_id=pass_id, at=now()))
+        else:
+            checks.append(_run(services, workspace, command, check_id=check_id, pass_id=pass_id, tree=tree))
     services.writer.record_checks(claim, checks)
     for check in checks:
         services.listener(
@@ -95,10 +109,10 @@ def run_checks(
                 duration_ms=check.duration_ms,
             )
         )
-    return checks
+    return tuple(checks)
 
 
-def _run(services: Services, workspace: Workspace, command: str, check_id: str, pass_id: str) -> Check:
+def _run(services: Services, workspace: Workspace, command: str, *, check_id: str, pass_id: str, tree: str) -> Check:
     limit_s = services.settings.checks.timeout_s
     result = workspace.run(command, timeout_s=limit_s)
     if outcome(result) == "infrastructure":
@@ -113,6 +127,7 @@ def _run(services: Services, workspace: Workspace, command: str, check_id: str, 
         started_at=result.started_at,
         phase="verification",
         pass_id=pass_id,
+        tree=tree,
     )
 
 

@@ -30,8 +30,8 @@ from orchestrator.store.embedded.state import (
     supervisor_pid,
     wait_until,
 )
-from orchestrator.store.embedded_cache import cache_file, cache_flags, discard
-from orchestrator.store.embedded_training import training
+from orchestrator.store.embedded.cache import cache_file, cache_flags, discard
+from orchestrator.store.embedded.training import training
 from orchestrator.store.endpoint import GraphEndpoint
 
 IDLE_S = 15 * 60.0

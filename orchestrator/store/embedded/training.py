@@ -1,4 +1,4 @@
-"""Makes the embedded server's ahead-of-time cache (embedded_cache.py): `python -m <this module> FILE HEAP_MB`.
+"""Makes the embedded server's ahead-of-time cache (cache.py): `python -m <this module> FILE HEAP_MB`.
 
 The JVM writes the cache of what it ran at its exit, which takes it seconds. So no server that somebody uses does it: an
 idle server's supervisor becomes this program once it has stopped its server and let go of everything. At the lowest
@@ -23,7 +23,7 @@ from orchestrator.store.embedded import supervisor
 from orchestrator.store.embedded.answer import START_S, ask_server, server_endpoint
 from orchestrator.store.embedded.launch import find_wheel, free_port, prepare_folder, server_command
 from orchestrator.store.embedded.state import State
-from orchestrator.store.embedded_cache import is_ours, is_trusted
+from orchestrator.store.embedded.cache import is_ours, is_trusted
 from orchestrator.store.endpoint import EndpointSource, GraphEndpoint
 from orchestrator.store.schema import ensure_schema
 

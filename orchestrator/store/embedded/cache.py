@@ -2,7 +2,7 @@
 
 A start with it costs half the CPU time. It is one file of 45 MB a user, shared by all homes, in
 `$XDG_CACHE_HOME/orchestrate` (else `~/.cache/orchestrate`), named by all that it depends on: the wheel's version, its
-Java and jars, and the JVM's flags. embedded_training.py makes it, after a server has stopped idle, when nobody waits.
+Java and jars, and the JVM's flags. training.py makes it, after a server has stopped idle, when nobody waits.
 
 It never keeps a server from starting: the JVM ignores one that is cut or outdated, and finds a damaged one by its
 checksum. Such a one, and one with which a start failed all the same, is deleted. It decides what code runs, so one that
