@@ -68,7 +68,7 @@ def test_settings_that_are_named_exist(document: Path) -> None:
     known = {setting.name for setting in settings_tree()}
     sections = "|".join(Settings.model_fields)
     named = re.findall(rf"`((?:{sections})\.[a-z_.]+)`", document.read_text(encoding="utf-8"))
-    assert [name for name in named if name not in known] == []
+    assert [name for name in named if name not in known and not name.endswith(".py")] == []
 
 
 @pytest.mark.parametrize("document", ALL)

@@ -10,15 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from orchestrator.domain.events import (
-    Compacted,
-    Event,
-    FileWrite,
-    ReplyReceived,
-    RequestedCall,
-    ToolFinished,
-    TurnRequested,
-)
+from orchestrator.domain.events import Compacted, Event, FileWrite, ReplyReceived, ToolFinished, TurnRequested
+from orchestrator.domain.model_io import ModelRequest, ToolCall
 from orchestrator.domain.verdict import Refuse, Stop, Verdict, Warn
 from orchestrator.guards.guard_set import GuardSet
 from tests.guards.scripts import LIMITS, START, Answer, Choke, Result, call
@@ -35,9 +28,9 @@ class Metered(Choke):
     def judge(self, event: Event) -> tuple[Verdict, ...]:
         """Feed one event, with its tokens."""
         if isinstance(event, TurnRequested):
-            event = replace(event, reserved_tokens=400)
+            event = replace(event, request=replace(event.request, reserved_tokens=400))
         if isinstance(event, ReplyReceived):
-            event = replace(event, prompt_tokens=250)
+            event = replace(event, reply=replace(event.reply, prompt_tokens=250))
         return super().judge(event)
 
 
@@ -71,7 +64,7 @@ def _same_error() -> Choke:
 
 
 def _duplicates() -> Choke:
-    def answer(each: RequestedCall) -> Result:
+    def answer(each: ToolCall) -> Result:
         return Result(error="exit code 1" if each.tool == "run_command" else "", tree="unchanged")
 
     test, limits = [call("run_command", "python3 -m unittest")], {"same_error_warn": 9, "same_error_stop": 9}
@@ -90,9 +83,13 @@ def _no_action() -> Choke:
 def _thrash() -> Choke:
     contents = iter("ABABABA")
 
-    def answer(_call: RequestedCall) -> Result:
+    def answer(_call: ToolCall) -> Result:
         blob = next(contents)
-        return Result(text=f"wrote {blob}", tree=blob, writes=(FileWrite("calc.py", 9, 9, blob, before="A"),))
+        return Result(
+            text=f"wrote {blob}",
+            tree=blob,
+            writes=(FileWrite(path="calc.py", added=9, removed=9, blob=blob, before="A"),),
+        )
 
     return _choke(answer=answer).run([call("edit_file", f"calc.py=edit {n}")] for n in range(1, 6))
 
@@ -112,10 +109,22 @@ def _malformed() -> Choke:
 
 
 def _window() -> Choke:
-    run = _choke()
+    run, request = _choke(), _request()
     for _ in range(3):
-        run.judge(Compacted(at=START, window_tokens=31_000, uncompacted_tokens=31_400, token_cap=32_000))
+        run.judge(Compacted(at=START, request=request))
     return run
+
+
+def _request() -> ModelRequest:
+    return ModelRequest(
+        model="m",
+        window_messages=40,
+        window_tokens=31_000,
+        uncompacted_tokens=31_400,
+        token_cap=32_000,
+        reserved_tokens=32_000,
+        reserved_usd=0.0,
+    )
 
 
 FIRINGS: Mapping[str, Callable[[], Choke]] = {
@@ -149,28 +158,25 @@ def _lines(guard_set: GuardSet, events: Sequence[Event]) -> Iterator[Line]:
         turn += isinstance(event, TurnRequested)
         yield from ((False, text) for text in _happened(event, turn, statuses))
         guard_set, verdicts = guard_set.judge(event)
-        yield from ((True, _said(verdict)) for verdict in verdicts if _loud(verdict))
+        yield from ((True, _said(verdict)) for verdict in verdicts)
         if guard_set.stopped is not None:
             return
 
 
 def _happened(event: Event, turn: int, statuses: Mapping[int, str]) -> Iterator[str]:
-    if isinstance(event, TurnRequested) and event.tools_withheld:
+    if isinstance(event, TurnRequested) and event.request.tools_withheld:
         yield f"turn {turn:<3} (tools withheld)"
     if isinstance(event, ReplyReceived):
-        yield from (f"turn {turn:<3} {_call(c):<40} {statuses.get(c.seq, 'stopped')}" for c in event.calls)
-        if not event.calls:
+        yield from (f"turn {turn:<3} {_call(c):<40} {statuses.get(c.seq, 'stopped')}" for c in event.reply.calls)
+        if not event.reply.calls:
             yield f"turn {turn:<3} a text, no call"
     if isinstance(event, Compacted):
-        yield f"compacted from {event.uncompacted_tokens:,} to {event.window_tokens:,} of {event.token_cap:,} tokens"
+        of = event.request
+        yield f"compacted from {of.uncompacted_tokens:,} to {of.window_tokens:,} of {of.token_cap:,} tokens"
 
 
-def _call(asked: RequestedCall) -> str:
+def _call(asked: ToolCall) -> str:
     return asked.signature.replace("=", ", ")
-
-
-def _loud(verdict: Verdict) -> bool:
-    return not isinstance(verdict, Warn) or not verdict.quiet
 
 
 def _said(verdict: Verdict) -> str:
