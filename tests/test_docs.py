@@ -96,6 +96,15 @@ def test_every_number_and_code_of_the_guards_is_on_their_page() -> None:
     assert given - no_stops == codes | {"out_of_scope"}
 
 
+def test_words_of_the_code_are_in_the_code() -> None:
+    """A CamelCase word of docs/glossary.md is a name of the code, or a label of the graph."""
+    rows = re.findall(r"^\| ([^|]+) \|", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE)
+    words = {word for row in rows for word in re.findall(r"[A-Z][a-z]+(?:[A-Z][a-z]+)+", row)}
+    code = "\n".join(path.read_text() for room in ("orchestrator", "agents") for path in (ROOT / room).rglob("*.py"))
+    assert words
+    assert [word for word in words if not re.search(rf"^(class {word}\b|{word} =)", code, re.MULTILINE)] == []
+
+
 def test_troubleshooting_quotes_the_messages_of_the_code() -> None:
     """A symptom in backticks is a message that the code has, `…` standing for what differs."""
     said = "\n".join(text for room in ("orchestrator", "agents") for _, text in _strings(ROOT / room))

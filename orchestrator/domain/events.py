@@ -1,8 +1,8 @@
 """Events: the recorded facts of an Attempt (and of a Review or PlanningRound), in order.
 
 One event is at once what the store writes, what the guards fold, what the screen shows and what a replay reads back, so
-that guards rebuilt from the graph see exactly what the live ones saw. `seq` orders an owner's facts and is unique across
-Turn, ToolCall, Checkpoint, GuardEvent and BudgetRequest. Instants are aware and UTC.
+that guards rebuilt from the graph see exactly what the live ones saw. `seq` orders an owner's facts and is unique
+across Turn, ToolCall, Checkpoint, GuardEvent and BudgetRequest. Instants are aware and UTC.
 
 Order within one turn: [Compacted] TurnRequested, ReplyReceived (whose calls are numbered), then per call in the order
 asked ToolRequested, [ProgressReported | BudgetDecided | ScopeDecided], ToolFinished.

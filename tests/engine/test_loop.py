@@ -14,10 +14,11 @@ from orchestrator.domain.errors import ContextLengthError, ModelRefusedError, Mo
 from orchestrator.domain.events import BudgetDecided, Finished, GuardFired, ReplyReceived, ToolFinished, ToolRequested
 from orchestrator.domain.events import TurnRequested as Turn
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
+from orchestrator.domain.tools import FINISHING_NAMES
 from orchestrator.guards.guard_set import replay
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.workspace.workspaces import ShadowWorkspaces
-from tests.engine.rig import ENDING, Said, Walked, call, seqs, unpaired, walk
+from tests.engine.rig import Said, Walked, call, seqs, unpaired, walk
 
 _names = count()
 
@@ -93,7 +94,7 @@ def test_whatever_the_model_does_the_loop_holds(
 def _ended_once(walked: Walked) -> None:
     reason = walked.ending.reason
     assert reason == "submitted" or reason in ATTEMPT_STOPS
-    assert (reason == "submitted") == (walked.ending.tool in ENDING)
+    assert (reason == "submitted") == (walked.ending.tool in FINISHING_NAMES)
     stops = [each for each in walked.ledger.of(GuardFired) if each.verdict == "stop"]
     assert [each.code for each in stops] == ([reason] if walked.ending.stop else [])
 

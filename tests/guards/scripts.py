@@ -42,6 +42,7 @@ def call(tool: str, argument: object = "", *, defect: str | None = None) -> Tool
     """A requested call without its number; `argument` stands for the canonical arguments."""
     writes = (str(argument).split("=")[0],) if tool in ("write_file", "edit_file") else ()
     return ToolCall(
+        seq=0,
         call_id="",
         tool=tool,
         arguments_json="{}",
@@ -86,7 +87,20 @@ class Choke:
     def turn(self, batch: Sequence[ToolCall]) -> None:
         """One turn with its calls."""
         turn, withheld = self._next(), self.guard_set.withholds_tools
-        self.judge(TurnRequested(seq=turn, at=self.at, request=request(withheld=withheld)))
+        self.judge(
+            TurnRequested(
+                seq=turn,
+                at=self.at,
+                request=ModelRequest(
+                    model="m",
+                    reserved_tokens=10,
+                    reserved_usd=0.0,
+                    window_messages=1,
+                    window_tokens=1,
+                    tools_withheld=withheld,
+                ),
+            )
+        )
         calls = tuple(replace(c, seq=self._next()) for c in batch)
         if self.guard_set.stopped is None:
             self.judge(reply(turn, calls, self.at))
@@ -134,6 +148,8 @@ class Choke:
                 at=self.at,
                 call=each,
                 status=self.statuses[-1],
+                tree_after=result.tree if each.mutating else None,
+                writes=result.writes,
                 result=ToolResult(
                     text=result.error or result.text,
                     outcome_hash=result.error or result.text,
@@ -141,8 +157,6 @@ class Choke:
                     error_kind=kind if self.statuses[-1] == "error" else "none",
                     error_hash=result.error,
                 ),
-                tree_after=result.tree if each.mutating else None,
-                writes=result.writes,
             )
         )
 
@@ -150,7 +164,9 @@ class Choke:
     def executed(self) -> int:
         """Calls whose tool ran, as a bystander counts them."""
         finished = [e for e in self.events if isinstance(e, ToolFinished)]
-        return sum(e.status in ("ok", "error") and not e.call.control and e.call.defect is None for e in finished)
+        return sum(
+            e.status in ("ok", "error") and not e.call.control and e.result.error_kind != "malformed" for e in finished
+        )
 
     @property
     def warnings(self) -> list[Warn]:
@@ -167,22 +183,21 @@ class Choke:
         return self.guard_set.stopped.code if self.guard_set.stopped else None
 
 
-def request(*, tokens: int = 10, usd: float | None = 0.0, withheld: bool = False) -> ModelRequest:
-    """A request that may cost so much."""
-    return ModelRequest(
-        model="m",
-        window_messages=1,
-        window_tokens=1,
-        reserved_tokens=tokens,
-        reserved_usd=usd,
-        tools_withheld=withheld,
-    )
-
-
 def reply(turn: int, calls: tuple[ToolCall, ...], at: datetime = START, *, tokens: int = 0) -> ReplyReceived:
     """A reply that asks for the calls."""
-    answer = ModelReply(text="", calls=calls, prompt_tokens=tokens, finish_reason="stop", model="m")
-    return ReplyReceived(seq=turn, at=at, reply=answer)
+    return ReplyReceived(
+        seq=turn,
+        at=at,
+        reply=ModelReply(
+            text="",
+            calls=calls,
+            prompt_tokens=tokens,
+            completion_tokens=0,
+            cost_usd=0.0,
+            finish_reason="stop",
+            model="m",
+        ),
+    )
 
 
 def choke(

@@ -125,12 +125,18 @@ HONEST = {
     "six undos in a row": [step("edit_file", f"u{n}", path="a.py") for n in range(6)],
     "many undos do not count as rewriting": [step("edit_file", f"u{n}", path="a.py") for n in range(30)],
     "an edit retried after reading again": [
-        *[c for n in range(6) for c in (step("edit_file", f"no match {n}", ok=False, path="a", old_str=f"{n}"),
-                                        step("read_file", "r", path="a", view_range=[n, n + 9]))],
+        *[
+            c
+            for n in range(6)
+            for c in (
+                step("edit_file", f"no match {n}", ok=False, path="a", old_str=f"{n}"),
+                step("read_file", "r", path="a", view_range=[n, n + 9]),
+            )
+        ],
         edit(1),
     ],
     "one long file in nineteen parts": [edit(n) for n in range(19)],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", HONEST)
@@ -243,9 +249,7 @@ def _recorded() -> list[Event]:
 
 
 def _fired(verdict: Warn | Refuse | Stop, at: int) -> GuardFired:
-    kind: Any = type(verdict).__name__.lower()
-    said = (verdict.guard, kind, verdict.code, verdict.message, verdict.observed, verdict.limit, verdict.evidence)
-    return GuardFired(0, _EPOCH, at, *said)
+    return GuardFired(seq=0, at=_EPOCH, at_tool_call=at, verdict=verdict)
 
 
 _EPOCH = choke().at
@@ -255,7 +259,7 @@ def test_live_and_replayed_verdicts_agree() -> None:
     """Issue 4, item 8: a replay under an attempt's own limits fires what was recorded, where it was recorded."""
     recorded = _recorded()
     fired = [event for event in recorded if isinstance(event, GuardFired)]
-    assert "stop" in [event.verdict for event in fired]
+    assert "stop" in [event.verdict.kind for event in fired]
     assert disagreements(recorded, fired, GuardLimits(), 30, ("**",)) == ()
     assert disagreements(recorded, fired, GuardLimits(same_error_stop=3, same_error_warn=2), 30, ("**",)) != ()
     assert disagreements(recorded, fired[:-1], GuardLimits(), 30, ("**",)) != ()
@@ -265,7 +269,7 @@ def test_verdicts_of_a_guard_that_is_gone_are_no_disagreement() -> None:
     """What 0.1 recorded of tool names alone is left out, wherever it stands among the others."""
     recorded = _recorded()
     fired = [event for event in recorded if isinstance(event, GuardFired)]
-    gone = replace(fired[0], guard="names_only", code="names_only", verdict="warn")
+    gone = replace(fired[0], verdict=replace(fired[0].verdict, guard="names_only", code="names_only"))
     assert disagreements(recorded, [gone, *fired], GuardLimits(), 30, ("**",)) == ()
 
 

@@ -218,8 +218,8 @@ class Conversation:
     def _answer(
         self, call: ToolCall, earlier: int | None, verdicts: tuple[Verdict, ...]
     ) -> tuple[ToolResult, CallStatus, ConversationResult | None]:
-        """What answers the call: a refusal, an earlier result, its defect, a control tool's effect, or its tool; and the
-        end, where the call brought it."""
+        """What answers the call: a refusal, an earlier result, its defect, a control tool's effect, or its tool; and
+        the end, where the call brought it."""
         refusal = next((verdict for verdict in verdicts if isinstance(verdict, Refuse)), None)
         if refusal is not None:
             return ToolResult.said(refusal.message), "refused", None
