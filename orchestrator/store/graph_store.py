@@ -12,8 +12,8 @@ from pathlib import Path
 from orchestrator.store.attempts import Attempts
 from orchestrator.store.conclusions import Conclusions
 from orchestrator.store.connection import Connection
-from orchestrator.store.embedded.server import HEAP_MB, IDLE_S, Embedded
 from orchestrator.store.embedded.cache import cache_folder
+from orchestrator.store.embedded.server import HEAP_MB, IDLE_S, Embedded
 from orchestrator.store.endpoint import EndpointSource, Server, neo4j_endpoint
 from orchestrator.store.event_reader import EventReader
 from orchestrator.store.event_writer import EventWriter

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.store.embedded.cache import cache_file, cache_flags, cache_folder
 from orchestrator.store.embedded.launch import find_wheel
 from orchestrator.store.embedded.server import HEAP_MB, embedded_status, embedded_stop
-from orchestrator.store.embedded.cache import cache_file, cache_flags, cache_folder
 from orchestrator.store.embedded.training import UNUSED_S, remove_unused, train, training
 from orchestrator.store.graph_store import open_graph
 from tests.store.test_embedded import eventually

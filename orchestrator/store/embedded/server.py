@@ -20,6 +20,7 @@ from typing import IO, Any
 from orchestrator.domain.errors import GraphError
 from orchestrator.store.embedded import supervisor
 from orchestrator.store.embedded.answer import await_answer, ensure_reader, last_words, refused_cache
+from orchestrator.store.embedded.cache import cache_file, cache_flags, discard
 from orchestrator.store.embedded.launch import find_wheel, free_port, passwords_kept, prepare_folder, server_command
 from orchestrator.store.embedded.state import (
     await_state,
@@ -30,7 +31,6 @@ from orchestrator.store.embedded.state import (
     supervisor_pid,
     wait_until,
 )
-from orchestrator.store.embedded.cache import cache_file, cache_flags, discard
 from orchestrator.store.embedded.training import training
 from orchestrator.store.endpoint import GraphEndpoint
 

@@ -10,14 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from orchestrator.domain.events import (
-    Compacted,
-    Event,
-    FileWrite,
-    ReplyReceived,
-    ToolFinished,
-    TurnRequested,
-)
+from orchestrator.domain.events import Compacted, Event, FileWrite, ReplyReceived, ToolFinished, TurnRequested
 from orchestrator.domain.model_io import ModelRequest, ToolCall
 from orchestrator.domain.verdict import Refuse, Stop, Verdict, Warn
 from orchestrator.guards.guard_set import GuardSet
@@ -116,23 +109,22 @@ def _malformed() -> Choke:
 
 
 def _window() -> Choke:
-    run = _choke()
+    run, request = _choke(), _request()
     for _ in range(3):
-        run.judge(
-            Compacted(
-                at=START,
-                request=ModelRequest(
-                    model="m",
-                    window_messages=0,
-                    reserved_tokens=0,
-                    reserved_usd=None,
-                    window_tokens=31_000,
-                    uncompacted_tokens=31_400,
-                    token_cap=32_000,
-                ),
-            )
-        )
+        run.judge(Compacted(at=START, request=request))
     return run
+
+
+def _request() -> ModelRequest:
+    return ModelRequest(
+        model="m",
+        window_messages=40,
+        window_tokens=31_000,
+        uncompacted_tokens=31_400,
+        token_cap=32_000,
+        reserved_tokens=32_000,
+        reserved_usd=0.0,
+    )
 
 
 FIRINGS: Mapping[str, Callable[[], Choke]] = {
@@ -179,8 +171,8 @@ def _happened(event: Event, turn: int, statuses: Mapping[int, str]) -> Iterator[
         if not event.reply.calls:
             yield f"turn {turn:<3} a text, no call"
     if isinstance(event, Compacted):
-        sizes = event.request
-        yield f"compacted from {sizes.uncompacted_tokens:,} to {sizes.window_tokens:,} of {sizes.token_cap:,} tokens"
+        of = event.request
+        yield f"compacted from {of.uncompacted_tokens:,} to {of.window_tokens:,} of {of.token_cap:,} tokens"
 
 
 def _call(asked: ToolCall) -> str:
