@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.lifecycle_diagram import GUIDE, with_diagrams
-from tests.readme_blocks import ROOT
+from tests.support.lifecycle_diagram import GUIDE, with_diagrams
+from tests.support.readme_blocks import ROOT
 
 GUIDES = (ROOT / "README.md", GUIDE, ROOT / "agents" / "README.md", ROOT / "docs" / "graph-model.md")
 ROOMS = ("orchestrator", "agents", "preambles", "tests", "docs", "benchmarks")
 
 
 def test_state_diagrams_are_current() -> None:
-    """orchestrator/README.md draws the tables of domain/lifecycle.py (python -m tests.lifecycle_diagram)."""
+    """orchestrator/README.md draws the tables of domain/lifecycle.py (python -m tests.support.lifecycle_diagram)."""
     text = GUIDE.read_text(encoding="utf-8")
     assert text.count("stateDiagram-v2") == 3
     assert with_diagrams(text) == text

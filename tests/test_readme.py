@@ -21,8 +21,8 @@ from orchestrator.config.load import load_settings, settings_tree
 from orchestrator.domain import errors
 from orchestrator.planning.formats import read_plan
 from orchestrator.replay.replay import parse_limits
-from tests.readme_blocks import ROOT, Block, blocks, missing_line, steps
-from tests.stories.story import CLI, Story, make_repository
+from tests.support.readme_blocks import ROOT, Block, blocks, missing_line, steps
+from tests.support.story import CLI, Story, make_repository
 
 README = ROOT / "README.md"
 BLOCKS = blocks(README)
@@ -51,6 +51,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     folder = tmp_path_factory.mktemp("own")
     with Story(make_repository(folder / "repository")).closing() as story, serve(_script()) as model:
         story.use_model(model.base_url)
+        story.ok("graph", "up")  # a start on a busy machine is told, which is no line of the README
         _equip(story, folder)
         (story.repository / "plan.yaml").write_text(_file("plan.yaml"))
         yield story
@@ -110,10 +111,14 @@ def _reviewing(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(story: Story, command: str) -> str:
-    """Run a command line as typed; `<run>` stands for the newest run."""
+    """Run a command line as typed; `<run>` stands for the newest run. What a shell adds nothing to is called in this
+    process."""
     if "<run>" in command:
         status = yaml.safe_load(story.ok("status", "--json"))
         command = command.replace("<run>", status["run"]["runId"])
+    program, *arguments = shlex.split(command)
+    if program == "orchestrate" and not set(command) & set("|<>;&$*"):
+        return story.screen(*arguments)
     done = subprocess.run(
         ["sh", "-c", command],
         cwd=story.repository,

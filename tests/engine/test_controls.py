@@ -15,7 +15,7 @@ from orchestrator.engine.loop.control_tools import Grant, GrantPolicy, WorkerCon
 from orchestrator.engine.loop.journal import Journal
 from orchestrator.engine.loop.standing import Standing
 from orchestrator.guards.guard_set import GuardSet
-from tests.store.samples import new_task
+from tests.support.samples import new_task
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 

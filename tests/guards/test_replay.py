@@ -25,7 +25,7 @@ from orchestrator.replay.replay import (
     shape,
 )
 from orchestrator.replay.traces import Trace, TraceCall, read_traces
-from tests.guards.scripts import Result, call, choke
+from tests.support.guard_scripts import Result, call, choke
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "traces" / "coding-agents.jsonl"
 shared = pytest.mark.skipif(not SHARED.exists(), reason="the traces of real runs are not part of this repository")

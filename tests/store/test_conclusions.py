@@ -16,7 +16,7 @@ from orchestrator.domain.review import Criterion, Review
 from orchestrator.domain.run import Claim
 from orchestrator.domain.usage import Usage
 from orchestrator.store.graph_store import GraphStore
-from tests.store.samples import (
+from tests.support.samples import (
     T0,
     accepted,
     attempt_owner,

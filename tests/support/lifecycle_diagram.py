@@ -1,6 +1,6 @@
 """The state diagrams in orchestrator/README.md, drawn from the tables of domain/lifecycle.py.
 
-`python -m tests.lifecycle_diagram` writes them anew; tests/test_readme.py fails while they are not current.
+`python -m tests.support.lifecycle_diagram` writes them anew; tests/test_readme.py fails while they are not current.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from orchestrator.domain.lifecycle import TABLES
 
-GUIDE = Path(__file__).resolve().parent.parent / "orchestrator" / "README.md"
+GUIDE = Path(__file__).resolve().parents[2] / "orchestrator" / "README.md"
 _REGION = re.compile(r"(<!-- states: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
