@@ -22,11 +22,11 @@ check: .venv/developed ## Lint, formatting, strict types, import direction
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-unit: .venv/developed ## All tests (TESTS=tests/guards for some)
-	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder $(TESTS)
+unit: .venv/developed ## All tests, and what they cover (TESTS=tests/guards for some)
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder $(if $(filter tests,$(TESTS)),--cov --cov-fail-under=90) $(TESTS)
 
 clean: ## Remove what was installed and cached
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
+	rm -rf .venv .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name one with PYTHON=..." >&2; exit 1; }

@@ -14,7 +14,7 @@ from orchestrator.domain.events import Event, FileWrite, ToolRequested
 from orchestrator.domain.run import Claim
 from orchestrator.store.embedded.server import embedded_stop
 from orchestrator.store.graph_store import GraphStore, open_graph
-from tests.store.samples import attempt_owner, call, claimed, finished, new_plan, new_run, opened, reply, turn
+from tests.support.samples import attempt_owner, call, claimed, finished, new_plan, new_run, opened, reply, turn
 
 STEPS = 400
 

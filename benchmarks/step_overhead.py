@@ -29,7 +29,7 @@ from orchestrator.engine.runs import ExecuteOptions
 from orchestrator.planning.source import PlanSource
 from orchestrator.planning.validate import Examined, examine
 from orchestrator.store.embedded.server import embedded_stop
-from tests.stories.story import clean_environment, make_repository
+from tests.support.story import clean_environment, make_repository
 
 SHORT, LONG, ROUNDS = 50, 200, 5
 ENVIRONMENT = {

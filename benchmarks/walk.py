@@ -34,7 +34,7 @@ from agents.scripted.server import serve
 from orchestrator.cli import run
 from orchestrator.demo import make_sample, plan, script
 from tests.house import measures
-from tests.stories.story import clean_environment
+from tests.support.story import clean_environment
 
 ENTRIES = (
     ("orchestrator/engine/attempt/run_attempt.py", "run_attempt"),

@@ -1,12 +1,46 @@
-"""The slow files first: with a file to a worker, the longest must not begin last."""
+"""What all tests share: the graph servers, one Hypothesis profile, and the order in which the slow files go first."""
 
 from __future__ import annotations
 
+import os
+
 import pytest
+from hypothesis import settings
+
+from tests.support.graph_servers import (
+    any_graph,
+    embedded_graph,
+    embedded_home,
+    empty_graph,
+    graph_server,
+    real_neo4j,
+    wants_neo4j,
+)
+from tests.support.neo4j_container import ask_in_background, remove_container, run_folder
+
+__all__ = ["any_graph", "embedded_graph", "embedded_home", "empty_graph", "graph_server", "real_neo4j"]
 
 SLOW = ("stories", "cli", "test_readme", "store")
 
+# A busy machine is no defect: what an example may take is bounded by pytest-timeout alone.
+settings.register_profile("orchestrate", deadline=None, print_blob=True)
+settings.load_profile("orchestrate")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort by slowness of the file's room, else as collected."""
+    """With a file to a worker, the longest must not begin last: sort by slowness of the file's room, else as
+    collected."""
     items.sort(key=lambda item: not any(part in item.nodeid for part in SLOW))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Start the real Neo4j as soon as it is known that a test will want it."""
+    if not session.config.option.collectonly and any(map(wants_neo4j, session.items)):
+        ask_in_background(run_folder(session.config))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """The run is over, in all its processes: nobody needs the container any more."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        remove_container(run_folder(session.config))

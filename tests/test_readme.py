@@ -17,10 +17,10 @@ from agents.scripted.server import serve
 from orchestrator.config.load import load_settings
 from orchestrator.planning.formats import read_plan
 from orchestrator.replay.replay import parse_limits
-from tests.stories.story import CLI, Story, make_repository
 from tests.support.draw_docs import documents
 from tests.support.readme_blocks import ROOT, Block, blocks, missing_line, steps
 from tests.support.shell_lines import can_be_typed, lines_of
+from tests.support.story import CLI, Story, make_repository
 
 README = ROOT / "README.md"
 MODEL = ROOT / "docs" / "graph-model.md"

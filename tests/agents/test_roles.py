@@ -29,7 +29,7 @@ from orchestrator.domain.finding import Finding
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.task import Task
 from orchestrator.domain.usage import Usage
-from tests.agents.chat.world import World, world
+from tests.support.chat_world import World, world
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TASK = Task(

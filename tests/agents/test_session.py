@@ -18,7 +18,7 @@ from orchestrator.config.settings import ModelSettings
 from orchestrator.domain.errors import ContextLengthError
 from orchestrator.domain.model_io import ModelReply, ToolCall
 from orchestrator.domain.ports import Workspace
-from tests.agents.chat.world import KEY, FixedClock
+from tests.support.chat_world import KEY, FixedClock
 
 
 @dataclass

@@ -111,7 +111,6 @@ def test_reserved_items_come_first_but_leave_room(reserved: int, others: int, to
     assert [i for i in kept if not flags[i]] == list(range(len(flags) - others_kept, len(flags)))[:others_kept]
 
 
-@settings(deadline=None)
 @given(st.lists(st.booleans(), max_size=80), st.integers(0, 30), st.integers(0, 5))
 def test_selection_never_exceeds_its_places(flags: list[bool], keep: int, least: int) -> None:
     """Whatever is reserved, at most `keep` items stay, in order, the newest of each kind."""
@@ -271,7 +270,7 @@ TURNS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     TURNS,
     st.sampled_from([4_000, 20_000, 120_000]),
@@ -376,7 +375,6 @@ def test_shrinking_twice_leaves_one_marker_and_holds_afterwards() -> None:
 # --- small parts ---------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(st.text(max_size=400), st.integers(0, 300), st.sampled_from(["", "call_1"]))
 def test_cut_never_exceeds_its_limit(text: str, limit: int, call_id: str) -> None:
     """A cut text has at most `limit` characters, and a short one is left alone."""
@@ -385,7 +383,6 @@ def test_cut_never_exceeds_its_limit(text: str, limit: int, call_id: str) -> Non
     assert len(text) > limit or shown == text
 
 
-@settings(deadline=None)
 @given(st.text(max_size=5_000))
 def test_an_excerpt_is_one_short_line(text: str) -> None:
     """A digest's excerpt has no line breaks and at most 80 characters."""

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.graph_servers import real_neo4j
-from tests.stories.story import Story, clean_environment, make_repository
-
-__all__ = ["real_neo4j"]
+from orchestrator.store.graph_store import GraphStore
+from tests.support.story import Story, clean_environment, make_repository
 
 
 @dataclass(frozen=True)
@@ -25,16 +23,23 @@ class Demo:
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
-    """`orchestrate demo` in a folder of its own."""
+    """`orchestrate demo` in a folder, a process and with a server of its own."""
     folder = tmp_path_factory.mktemp("demo")
-    done = Story(folder).run("demo", "--into", "sample")
+    done = Story(folder).spawn("demo", "--into", "sample")
     with Story(folder / "sample").closing() as story:
         yield Demo(done, story)
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Iterator[Story]:
-    """A user in a repository where orchestrate has never run."""
+def fresh(tmp_path: Path, embedded_home: Path, empty_graph: GraphStore) -> Iterator[Story]:
+    """A user in a repository where orchestrate has never run, with an empty graph on this process's server."""
+    with Story(make_repository(tmp_path / "repository")).share(embedded_home / "graph").closing() as story:
+        yield story
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[Story]:
+    """A user in a repository where orchestrate has never run, whose server is started and stopped by the test."""
     with Story(make_repository(tmp_path / "repository")).closing() as story:
         yield story
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from agents.scripted.server import serve
-from tests.stories.scripts import call, finish, plan_of, review, script, worker
-from tests.stories.story import CLI, Story
+from tests.support.scripts import call, finish, plan_of, review, script, worker
+from tests.support.story import CLI, Story
 
 TASK = """
   - key: {key}
@@ -152,15 +152,15 @@ def test_show_without_a_failure_says_so(fresh: Story) -> None:
     assert (done.returncode, done.stderr.strip()) == (0, "Nothing has failed in this repository.")
 
 
-def test_graph_goes_up_and_down(fresh: Story) -> None:
+def test_graph_goes_up_and_down(alone: Story) -> None:
     """The embedded server starts on demand, says where it is, and stops at once; stopping it twice is no error."""
-    assert json.loads(fresh.ok("graph", "status", "--json"))["running"] is False
-    up = json.loads(fresh.ok("graph", "up", "--json"))
+    assert json.loads(alone.ok("graph", "status", "--json"))["running"] is False
+    up = json.loads(alone.ok("graph", "up", "--json"))
     assert up["running"] is True
     assert up["uri"].startswith("bolt://127.0.0.1:")
     assert Path(up["passwordFile"]).stat().st_mode & 0o077 == 0
-    assert fresh.ok("graph", "down") == "The embedded graph server is stopped.\n"
-    assert fresh.ok("graph", "down") == "The embedded graph server was not running.\n"
+    assert alone.ok("graph", "down") == "The embedded graph server is stopped.\n"
+    assert alone.ok("graph", "down") == "The embedded graph server was not running.\n"
 
 
 def test_graph_status_has_the_same_keys_for_a_neo4j(fresh: Story, real_neo4j: dict[str, str]) -> None:
@@ -205,16 +205,16 @@ def test_doctor_names_an_address_that_is_not_bolts(fresh: Story) -> None:
     assert "http://localhost:7474" in found["graph"]["seen"] and "neo4j+ssc" in found["graph"]["do"]
 
 
-def test_graph_down_finds_a_server_whose_state_was_damaged(fresh: Story) -> None:
+def test_graph_down_finds_a_server_whose_state_was_damaged(alone: Story) -> None:
     """status and down go by the server that lives; a lost password heals, and the records stay."""
-    fresh.ok("query", "CREATE (:File {id: 'kept', path: 'x'})", "--write")
-    graph = fresh.repository / ".git/orchestrate/graph"
+    alone.ok("query", "CREATE (:File {id: 'kept', path: 'x'})", "--write")
+    graph = alone.repository / ".git/orchestrate/graph"
     (graph / "server.json").write_text("{broken")
-    assert json.loads(fresh.ok("graph", "status", "--json"))["running"] is True
+    assert json.loads(alone.ok("graph", "status", "--json"))["running"] is True
     (graph / "server.json").unlink()
-    assert fresh.ok("graph", "down") == "The embedded graph server is stopped.\n"
+    assert alone.ok("graph", "down") == "The embedded graph server is stopped.\n"
     (graph / "root-password").unlink()
-    assert fresh.ask("MATCH (f:File) RETURN f.id AS id") == [{"id": "kept"}]
+    assert alone.ask("MATCH (f:File) RETURN f.id AS id") == [{"id": "kept"}]
 
 
 def test_a_parameter_that_no_graph_can_hold_is_the_users_error(fresh: Story) -> None:
@@ -280,7 +280,7 @@ def test_demo_without_bubblewrap(tmp_path: Path) -> None:
                 (programs / program.name).symlink_to(program)
     story = Story(tmp_path)
     story.environ["PATH"] = str(programs)
-    done = story.run("demo", "--into", "sample")
+    done = story.spawn("demo", "--into", "sample")
     with Story(tmp_path / "sample").closing():
         assert done.returncode == 0, done.stderr
     assert "sandbox landlock" in done.stderr or "No sandbox can be had here" in done.stderr

@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.reports.saved_queries import saved_queries
 from tests.cli.conftest import Demo
-from tests.stories.story import Story, git
+from tests.support.story import Story, git
 
 
 def _json(demo: Demo, *arguments: str) -> Any:

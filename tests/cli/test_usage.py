@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from orchestrator.cli import COMMANDS, cli
-from tests.stories.story import CLI, Story
+from tests.support.story import CLI, Story
 
 HEAVY = ("pydantic", "neo4j", "rich", "openai", "httpx", "networkx", "pygit2", "yaml", "logging", "asyncio")
 

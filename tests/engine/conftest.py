@@ -10,7 +10,7 @@ from orchestrator.config.settings import SandboxSettings, Settings
 from orchestrator.workspace.repository import discover
 from orchestrator.workspace.sandbox import probe_sandbox
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
-from tests.engine.rig import made_repository
+from tests.support.rig import made_repository
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from orchestrator.domain.model_io import ToolCall
 from orchestrator.engine.loop.control_tools import Grant, GrantPolicy, WorkerControls, within
 from orchestrator.engine.loop.journal import Journal
 from orchestrator.guards.guard_set import GuardSet
-from tests.store.samples import new_task
+from tests.support.samples import new_task
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -19,7 +19,7 @@ from orchestrator.domain.verdict import Stop
 from orchestrator.guards.guard_set import replay
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.workspace.workspaces import ShadowWorkspaces
-from tests.engine.rig import Said, Walked, call, seqs, unpaired, walk
+from tests.support.rig import Said, Walked, call, seqs, unpaired, walk
 
 _names = count()
 
@@ -77,7 +77,7 @@ def _walk(workspaces: ShadowWorkspaces, says: list[Said], **options: Any) -> Wal
 
 
 @given(says=MODELS, budget=st.integers(1, 9), grant=st.integers(0, 9), limits=LIMITS)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_the_model_does_the_loop_holds(
     workspaces: ShadowWorkspaces, says: list[Said], budget: int, grant: int, limits: GuardLimits
 ) -> None:
@@ -158,7 +158,7 @@ def _replayable(walked: Walked) -> None:
 
 
 @given(says=MODELS)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 def test_the_same_script_and_clock_record_the_same_bits(workspaces: ShadowWorkspaces, says: list[Said]) -> None:
     """Two runs of one script under a fixed clock record identical events and send identical requests."""
     one, other = (_walk(workspaces, says) for _ in range(2))

@@ -15,8 +15,8 @@ from orchestrator.engine.attempt.resume import Start, find_start
 from orchestrator.engine.runs import ExecuteOptions
 from orchestrator.planning.source import PlanSource
 from orchestrator.planning.validate import examine
-from orchestrator.store.embedded.server import embedded_stop
-from tests.stories.story import clean_environment, git, make_repository
+from orchestrator.store.graph_store import GraphStore
+from tests.support.story import Story, git, make_repository
 
 PLAN = {
     "goal": "Better",
@@ -68,17 +68,15 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    """A fresh one."""
-    repository = make_repository(tmp_path / "repository")
-    environ = clean_environment()
-    with App(repository, environ, flags={}, on_wait=lambda _message: None) as app:
+def stage(tmp_path: Path, embedded_home: Path, empty_graph: GraphStore) -> Iterator[Stage]:
+    """A fresh one, in a graph of its own."""
+    story = Story(make_repository(tmp_path / "repository")).share(embedded_home / "graph")
+    with App(story.repository, story.environ, flags={}, on_wait=lambda _message: None) as app:
         outcome = app.load_plan(examine(PlanSource(PLAN)))
         assert outcome.defects == ()
         prepared = runs.prepare_run(app.services(), app.graph.plan(outcome.plan.id), ExecuteOptions(), app.home)
         assert prepared is not None
         yield Stage(app, prepared[1].id, outcome.plan.id)
-        embedded_stop(app.home)
 
 
 def test_work_survives_a_chain_of_deaths(stage: Stage) -> None:

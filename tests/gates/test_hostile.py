@@ -18,11 +18,11 @@ DEEP: Any = []
 for _ in range(5_000):
     DEEP = [DEEP]
 
-JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=8,
-)
+# Built in two steps and not st.recursive, whose retried draws are too slow for Hypothesis on a busy machine.
+LEAF = st.sampled_from([None, True, False, 0, -1, 80, 2**70, 0.5, 80.0, float("nan"), float("inf"), "", "x", "true"])
+LEAVES = LEAF | st.integers() | st.floats() | st.text(max_size=5)
+NEST = st.lists(LEAVES, max_size=3) | st.dictionaries(st.sampled_from(["", "text", "é", "0"]), LEAVES, max_size=3)
+JUNK = LEAVES | NEST | st.lists(NEST, max_size=2)
 ENTRY_FIELDS = ("group", "text", "passed", "evidence", "code", "severity", "message", "locus", "required_fix")
 ENTRIES = st.lists(JUNK | st.dictionaries(st.sampled_from(ENTRY_FIELDS), JUNK, max_size=5), max_size=3)
 ANSWERS = st.fixed_dictionaries(

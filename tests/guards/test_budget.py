@@ -10,7 +10,7 @@ from orchestrator.domain.events import ReplyReceived, ToolRequested
 from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.verdict import Warn
 from orchestrator.guards.guard_set import GuardSet
-from tests.guards.scripts import LIMITS, START, call, choke
+from tests.support.guard_scripts import LIMITS, START, call, choke
 
 
 def test_budget_with_5_left_of_a_batch_of_20_executes_5_and_refuses_15() -> None:

@@ -10,7 +10,7 @@ import pytest
 from orchestrator.domain.events import FileWrite, Resumed, ScopeDecided, ToolFinished, ToolRequested
 from orchestrator.domain.model_io import ToolCall, ToolResult
 from orchestrator.domain.verdict import Refuse
-from tests.guards.scripts import START, Result, call, choke, reply
+from tests.support.guard_scripts import START, Result, call, choke, reply
 
 READ = call("read_file", "a.py")
 

@@ -25,7 +25,7 @@ from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
 from orchestrator.domain.verdict import Allow, Stop, Verdict, Warn, strictness
 from orchestrator.guards.guard_set import GuardSet, replay
 from orchestrator.guards.limits import GuardLimits
-from tests.guards.scripts import START, Choke, Result, call, choke
+from tests.support.guard_scripts import START, Choke, Result, call, choke
 
 Step = list[ToolCall] | Event
 History = tuple[list[Step], list[Result]]

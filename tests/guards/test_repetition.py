@@ -14,7 +14,7 @@ from orchestrator.domain.model_io import ToolCall, ToolResult
 from orchestrator.guards.cycle import Cycle
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.tree import TreeState
-from tests.guards.scripts import START, Choke, Result, call, choke
+from tests.support.guard_scripts import START, Choke, Result, call, choke
 
 LOOSE = GuardLimits(stall_batches=1000, repeated_failures=1000)
 """Stall and repeated failures out of the way, so that the guard under test speaks."""

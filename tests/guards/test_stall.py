@@ -9,7 +9,7 @@ from orchestrator.domain.model_io import ModelRequest
 from orchestrator.domain.verdict import Refuse
 from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
-from tests.guards.scripts import LIMITS, START, Choke, Result, call, choke, reply
+from tests.support.guard_scripts import LIMITS, START, Choke, Result, call, choke, reply
 
 BATCH = [call("pct", 13), call("pct", 88)]
 

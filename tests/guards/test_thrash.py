@@ -8,7 +8,7 @@ from itertools import count, pairwise
 from orchestrator.domain.events import FileWrite, ProgressReported, ScopeDecided
 from orchestrator.domain.verdict import Refuse
 from orchestrator.guards.limits import GuardLimits
-from tests.guards.scripts import START, Choke, Result, call, choke
+from tests.support.guard_scripts import START, Choke, Result, call, choke
 
 
 def _write(number: int, *, path: str = "a.py", size: int = 3, substantive: bool = True) -> FileWrite:

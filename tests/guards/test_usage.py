@@ -14,7 +14,7 @@ from orchestrator.domain.model_io import ModelRequest
 from orchestrator.domain.verdict import Stop, Verdict, Warn
 from orchestrator.guards.guard_set import GuardSet, replay
 from orchestrator.guards.limits import GuardLimits
-from tests.guards.scripts import START, call, reply
+from tests.support.guard_scripts import START, call, reply
 
 
 def _panel(**limits: float) -> GuardSet:

@@ -28,7 +28,7 @@ from orchestrator.replay.replay import (
 )
 from orchestrator.replay.traces import Trace, TraceCall, read_traces
 from tests.guards.reduce_traces import reduced
-from tests.guards.scripts import Result, call, choke
+from tests.support.guard_scripts import Result, call, choke
 
 TRACES = Path(__file__).parents[1] / "data" / "traces"
 WORK = [json.loads(line) for file in sorted(TRACES.glob("*.jsonl")) for line in file.read_text().splitlines()]

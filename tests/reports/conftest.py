@@ -1,17 +1,13 @@
-"""A small graph on each server that can be had: the embedded one always, a real Neo4j where NEO4J_URI names one."""
+"""A small history on each server: the embedded one, and a real Neo4j where one can be had."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from orchestrator.store.embedded.server import embedded_stop
-from orchestrator.store.graph_store import GraphStore, open_graph
+from orchestrator.store.graph_store import GraphStore
 
 # Every id ends in $s, so that several tests can share one server. Two plans' worth of history in short: alpha passed
 # after a failed review, beta was stopped in a loop, gamma waits for beta, delta is being worked on.
@@ -89,23 +85,9 @@ class World:
         return short + self.suffix
 
 
-def _servers() -> list[str]:
-    return ["embedded", *(["neo4j"] if os.environ.get("NEO4J_URI") else [])]
-
-
-@pytest.fixture(scope="session", params=_servers())
-def graph(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphStore]:
-    """One graph a server for all tests of this room."""
-    home: Path = tmp_path_factory.mktemp("home")
-    environ = dict(os.environ) if request.param == "neo4j" else {}
-    with open_graph(home, environ, wait_s=30) as graph:
-        yield graph
-    embedded_stop(home)
-
-
 @pytest.fixture
-def world(graph: GraphStore) -> World:
+def world(any_graph: GraphStore) -> World:
     """The history, in a repository of this test's own."""
     suffix = uuid4().hex[:8]
-    graph.query(HISTORY, {"s": suffix}, write=True)
-    return World(graph, suffix)
+    any_graph.query(HISTORY, {"s": suffix}, write=True)
+    return World(any_graph, suffix)

@@ -10,7 +10,7 @@ from orchestrator.domain.events import GuardCounters
 from orchestrator.domain.plan import PlanningRound
 from orchestrator.domain.usage import Usage
 from orchestrator.store.graph_store import GraphStore
-from tests.store.samples import T0, accepted, attempt_owner, claimed, opened, reply, turn, unfinished
+from tests.support.samples import T0, accepted, attempt_owner, claimed, opened, reply, turn, unfinished
 
 
 def test_accepted_attempts_tell_their_calls_by_kind(any_graph: GraphStore) -> None:

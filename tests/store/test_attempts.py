@@ -17,7 +17,7 @@ from orchestrator.domain.run import Claim
 from orchestrator.domain.usage import Usage
 from orchestrator.gates.checks import passed_over, reused
 from orchestrator.store.graph_store import GraphStore
-from tests.store.samples import (
+from tests.support.samples import (
     T0,
     accepted,
     attempt_owner,

@@ -15,8 +15,8 @@ import pytest
 from orchestrator.domain.errors import GraphError
 from orchestrator.store.embedded.launch import free_port
 from orchestrator.store.graph_store import GraphStore, open_graph
-from tests.graph_servers import docker_missing
-from tests.store.samples import new_plan
+from tests.support.neo4j_container import docker_missing
+from tests.support.samples import new_plan
 
 FILE = Path(__file__).resolve().parents[2] / "docker-compose.yml"
 

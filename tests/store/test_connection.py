@@ -20,8 +20,8 @@ from orchestrator.store.endpoint import GraphEndpoint, Server, neo4j_endpoint
 from orchestrator.store.graph_store import open_graph
 from orchestrator.store.schema import SCHEMA_VERSION, check_server
 from orchestrator.store.statements import schema_statements, statement
-from tests.graph_servers import GraphServer
-from tests.store.samples import new_plan
+from tests.support.graph_servers import GraphServer
+from tests.support.samples import new_plan
 
 STORE = Path(__file__).resolve().parents[2] / "orchestrator/store"
 

@@ -12,7 +12,6 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,24 +20,10 @@ from orchestrator.domain.errors import GraphError
 from orchestrator.store.embedded import launch
 from orchestrator.store.embedded.server import Embedded, embedded_status, embedded_stop
 from orchestrator.store.graph_store import open_graph
-from tests.store.samples import attempt_owner, claimed, complete, new_plan, opened, reply, turn
+from tests.support.processes import alive, eventually
+from tests.support.samples import attempt_owner, claimed, complete, new_plan, opened, reply, turn
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
-    """A home of this test alone; its server is stopped at the end."""
-    yield tmp_path / "home"
-    embedded_stop(tmp_path / "home")
-
-
-def eventually(true: Callable[[], bool], seconds: float = 30) -> bool:
-    """Whether it becomes true in time."""
-    deadline = time.monotonic() + seconds
-    while not true() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return true()
 
 
 def running(home: Path) -> bool:
@@ -60,12 +45,6 @@ def test_it_starts_on_demand_and_stops_at_once(home: Path) -> None:
     assert not running(home) and not alive(status.pid) and not alive(status.supervisor)
     with open_graph(home, {}, wait_s=30) as graph:
         assert graph.plan(plan.id) == plan
-
-
-def alive(pid: int | None) -> bool:
-    """Whether there is such a process (a zombie that nobody reaped counts as gone)."""
-    listing = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return bool(listing.stdout.strip()) and not listing.stdout.startswith("Z")
 
 
 def test_its_secrets_and_ports_are_private(home: Path) -> None:

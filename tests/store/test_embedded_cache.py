@@ -16,7 +16,7 @@ from orchestrator.store.embedded.launch import find_wheel
 from orchestrator.store.embedded.server import HEAP_MB, embedded_status, embedded_stop
 from orchestrator.store.embedded.training import UNUSED_S, remove_unused, train, training
 from orchestrator.store.graph_store import open_graph
-from tests.store.test_embedded import eventually
+from tests.support.processes import eventually
 
 
 @pytest.fixture

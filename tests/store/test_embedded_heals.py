@@ -15,10 +15,8 @@ import pytest
 from orchestrator.store.embedded import answer, state
 from orchestrator.store.embedded.server import Embedded, embedded_status, embedded_stop
 from orchestrator.store.graph_store import open_graph
-from tests.store.samples import new_plan
-from tests.store.test_embedded import alive, eventually, home
-
-__all__ = ["home"]
+from tests.support.processes import alive, eventually
+from tests.support.samples import new_plan
 
 
 def broken(path: Path) -> None:

@@ -16,8 +16,8 @@ from orchestrator.domain.plan import PlanningRound
 from orchestrator.domain.review import Review
 from orchestrator.domain.verdict import Stop, Warn
 from orchestrator.store.graph_store import GraphStore
-from tests.graph_servers import GraphServer
-from tests.store.samples import (
+from tests.support.graph_servers import GraphServer
+from tests.support.samples import (
     T0,
     attempt_owner,
     call,
@@ -92,7 +92,7 @@ def one_turn(draw: st.DrawFn) -> list[Event]:
     return events
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=one_turn())
 def test_any_values_come_back(any_graph: GraphStore, events: list[Event]) -> None:
     """0, false, null and empty are four values and stay so."""

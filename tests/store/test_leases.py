@@ -16,8 +16,8 @@ from orchestrator.domain.errors import StaleFenceError
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.run import Run
 from orchestrator.store.graph_store import GraphStore
-from tests.graph_servers import GraphServer
-from tests.store.samples import (
+from tests.support.graph_servers import GraphServer
+from tests.support.samples import (
     T0,
     accepted,
     attempt_owner,
@@ -88,7 +88,7 @@ def test_eight_threads_and_two_processes_claim_200_tasks_without_a_double(graph_
 
 def _claimer(server: GraphServer, run: Run, plan: Plan, owner: str) -> subprocess.Popen[str]:
     environ = {name: value for name, value in os.environ.items() if not name.startswith("NEO4J_")}
-    command = [sys.executable, "-m", "tests.store.claimer", str(server.home), run.id, plan.id, owner, "4"]
+    command = [sys.executable, "-m", "tests.support.claimer", str(server.home), run.id, plan.id, owner, "4"]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environ | server.environ)
 
 

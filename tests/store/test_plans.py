@@ -10,7 +10,7 @@ import pytest
 from orchestrator.domain.errors import GraphError, UserError
 from orchestrator.domain.plan import PlannedTask, PlanningRound
 from orchestrator.store.graph_store import GraphStore
-from tests.store.samples import T0, claimed, new_id, new_plan, new_run, new_task, opened, statuses
+from tests.support.samples import T0, claimed, new_id, new_plan, new_run, new_task, opened, statuses
 
 
 def test_a_plan_comes_back_as_written(any_graph: GraphStore) -> None:

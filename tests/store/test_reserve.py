@@ -14,7 +14,7 @@ from orchestrator.domain.plan import PlanningRound
 from orchestrator.domain.run import Claim
 from orchestrator.domain.usage import AttemptUsage, Usage
 from orchestrator.store.graph_store import GraphStore
-from tests.store.samples import T0, attempt_owner, claimed, opened, reply, turn, unfinished
+from tests.support.samples import T0, attempt_owner, claimed, opened, reply, turn, unfinished
 
 
 def looked(graph: GraphStore, claim: Claim, known: Sequence[str] = (), *, fits: bool = True) -> list[AttemptUsage]:

@@ -10,7 +10,7 @@ import pytest
 from orchestrator.domain.errors import StaleFenceError, UserError
 from orchestrator.domain.lifecycle import TransitionError
 from orchestrator.store.graph_store import GraphStore
-from tests.store.samples import (
+from tests.support.samples import (
     T0,
     attempt_owner,
     claimed,

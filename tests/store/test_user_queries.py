@@ -9,8 +9,8 @@ import pytest
 
 from orchestrator.domain.errors import QueryError
 from orchestrator.store.graph_store import GraphStore
-from tests.graph_servers import GraphServer
-from tests.store.samples import new_id, new_plan
+from tests.support.graph_servers import GraphServer
+from tests.support.samples import new_id, new_plan
 
 
 def test_answers_are_plain_values(any_graph: GraphStore) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from agents.scripted.server import ScriptedModel, serve
-from tests.stories.replays import assert_replay_agrees
-from tests.stories.story import Story, make_repository
+from orchestrator.store.graph_store import GraphStore
+from tests.support.replays import assert_replay_agrees
+from tests.support.story import Story, make_repository
 
 Serve = Callable[[Mapping[str, Any]], ScriptedModel]
 
@@ -29,13 +30,16 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 @pytest.fixture
-def story(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Story]:
-    """A user with a fresh repository and the embedded graph, in sandbox and all. At the end of a test that passed, the
-    guards' verdicts of every attempt are compared with a replay's."""
-    with Story(make_repository(tmp_path / "repository")).closing() as story:
+def story(
+    tmp_path: Path, request: pytest.FixtureRequest, embedded_home: Path, empty_graph: GraphStore
+) -> Iterator[Story]:
+    """A user with a fresh repository and an empty graph on this process's embedded server, in sandbox and all. At the
+    end of a test that passed, the guards' verdicts of every attempt are compared with a replay's."""
+    repository = make_repository(tmp_path / "repository")
+    with Story(repository).share(embedded_home / "graph").closing() as story:
         yield story
-        if request.node.stash.get(_PASSED, False) and "NEO4J_URI" not in story.environ:
-            assert_replay_agrees(story)
+        if request.node.stash.get(_PASSED, False):
+            assert_replay_agrees(empty_graph)
 
 
 @pytest.fixture

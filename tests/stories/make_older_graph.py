@@ -14,8 +14,8 @@ import yaml
 
 from agents.scripted.server import serve
 from tests.stories import older_graph
-from tests.stories.story import Story, make_repository
-from tests.stories.test_interruptions import kill, wait_until
+from tests.support.processes import kill, wait_until
+from tests.support.story import Story, make_repository
 
 BOUNDS = ("--max-tokens", "300000", "--deadline", "2h", "--parallel", "1")
 PRICE = json.dumps({"input": 2.0, "cached_input": 0.5, "output": 10.0})

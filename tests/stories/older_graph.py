@@ -22,7 +22,7 @@ from neo4j.time import DateTime
 
 from orchestrator.store.embedded.server import Embedded
 from orchestrator.store.statements import schema_statements
-from tests.stories.story import git
+from tests.support.story import git
 
 GRAPH, USERS, SHADOW = "graph.cypher", "repository.fast-export", "shadow.fast-export"
 PURPOSE = "// Purpose: the graph of an older release, see README.md. Parameters: $root (path), $repository (id)."

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.stories.conftest import Serve
-from tests.stories.scripts import SUB, call, finish, plan_of, review, script, task, worker
-from tests.stories.story import Story, git, make_repository
+from tests.support.scripts import SUB, call, finish, plan_of, review, script, task, worker
+from tests.support.story import Story, git, make_repository
 
 WRITE = call("write_file", path="calc.py", file_text=SUB)
 PLAN = plan_of(task("subtract"))
@@ -93,6 +93,7 @@ def test_an_endpoint_that_nobody_serves_is_named(story: Story) -> None:
     assert "127.0.0.1:9" in said(story.run("execute"), 4)
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("fault", [{"hang_s": 30}, {"drip": 1}], ids=["hangs", "drips a byte a second"])
 def test_a_request_has_a_total_deadline(story: Story, model: Serve, fault: dict[str, object]) -> None:
     """An endpoint that hangs or drips is given up after the settings' seconds, not after the client's patience."""
@@ -100,7 +101,7 @@ def test_a_request_has_a_total_deadline(story: Story, model: Serve, fault: dict[
     story.environ["ORCHESTRATE_MODELS_WORKER_TIMEOUT_S"] = "2"
     model(script(worker("subtract", {"text": "x", "fault": fault}), review()))
     story.plan(PLAN)
-    said(story.run("execute", timeout=60), 4)
+    said(story.run("execute"), 4)
 
 
 def not_a_repository(folder: Path) -> Path:
@@ -279,7 +280,8 @@ def test_a_secret_in_the_environment_reaches_neither_graph_nor_model(story: Stor
     assert "very-secret" not in stored
     assert "***" in stored
     assert "very-secret" not in json.dumps([dict(body) for body in served.requests])
-    logs = "".join(p.read_text(errors="replace") for p in (story.repository / ".git" / "orchestrate").rglob("*.log"))
+    logged = [*story.home.rglob("*.log"), *(story.home / "graph").resolve().rglob("*.log")]
+    logs = "".join(path.read_text(errors="replace") for path in logged)
     assert "very-secret" not in logs
 
 

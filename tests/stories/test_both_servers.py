@@ -11,11 +11,9 @@ from typing import Any
 
 from agents.scripted.server import serve
 from orchestrator.reports.saved_queries import saved_queries
-from tests.graph_servers import real_neo4j
-from tests.stories.scripts import SUB, call, finish, plan_of, review, script, task, worker
-from tests.stories.story import Story, clean_environment, make_repository
-
-__all__ = ["real_neo4j"]
+from orchestrator.store.graph_store import GraphStore
+from tests.support.scripts import SUB, call, finish, plan_of, review, script, task, worker
+from tests.support.story import Story, clean_environment, make_repository
 
 # What a clock or a process id is in; everything else is equal.
 TIMED = frozenset({"durationMs", "startedAt", "lastEventAt", "leaseExpiresAt", "leaseOwner"})
@@ -44,12 +42,14 @@ PLAN = plan_of(
 )
 
 
-def test_every_saved_query_answers_alike_on_both_servers(tmp_path: Path, real_neo4j: dict[str, str]) -> None:
+def test_every_saved_query_answers_alike_on_both_servers(
+    tmp_path: Path, embedded_home: Path, empty_graph: GraphStore, real_neo4j: dict[str, str]
+) -> None:
     """After the same run, with a failed review, a failing check, a stop and a call under way, all columns but those of
     a clock are equal."""
-    here = Story(make_repository(tmp_path / "one" / "repository"))
+    here = Story(make_repository(tmp_path / "one" / "repository")).share(embedded_home / "graph")
     there = Story(make_repository(tmp_path / "two" / "repository"), clean_environment(**real_neo4j))
-    with here.closing(), serve(SCRIPT) as model:
+    with serve(SCRIPT) as model:
         here.use_model(model.base_url)
         embedded = _answers(here)
     with serve(SCRIPT) as model:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.stories.conftest import Serve
-from tests.stories.scripts import SUB, call, finish, plan_of, review, script, task, worker
-from tests.stories.story import Story, git
-from tests.stories.test_interruptions import kill, slowly, wait_until
+from tests.support.processes import kill, wait_until
+from tests.support.scripts import SUB, call, finish, plan_of, review, script, slowly, task, worker
+from tests.support.story import Story, git
 
 WRITE = call("write_file", path="calc.py", file_text=SUB)
 READ = call("read_file", path="calc.py")
@@ -337,8 +337,10 @@ def test_no_call_begins_behind_a_deadline_and_no_command_outlives_it(story: Stor
 
 
 def test_a_deadline_grants_one_turn_to_finish(story: Story, model: Serve) -> None:
-    """A turn as long as the last one would end behind --deadline, so this one has its tools withheld."""
-    waits = [call("run_command", command=f"sleep 1; echo {n}") for n in range(20)]
+    """A turn as long as the last one would end behind --deadline, so this one has its tools withheld.
+    Each wait is shorter than the one before, so that a turn takes no longer than the last on a busy machine too."""
+    naps = (3, 2.5, 2, 1.5, *[1] * 16)
+    waits = [call("run_command", command=f"sleep {nap}; echo {n}") for n, nap in enumerate(naps)]
     model(script(worker("subtract", *waits), review()))
     story.plan(plan_of(task("subtract", more="    tool_call_budget: 60\n")))
 

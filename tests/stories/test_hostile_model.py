@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from tests.stories.conftest import Serve
-from tests.stories.scripts import SUB, call, finish, plan_of, review, script, task, worker
-from tests.stories.story import Story
+from tests.support.scripts import SUB, call, finish, plan_of, review, script, task, worker
+from tests.support.story import Story
 
 ESCAPE = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e[bold red]"
 WRITE = call("write_file", path="calc.py", file_text=SUB)

@@ -4,46 +4,21 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from agents.scripted.server import serve
 from tests.stories.conftest import Serve
-from tests.stories.scripts import SUB, call, finish, plan_of, review, script, task, worker
-from tests.stories.story import Story, git
+from tests.support.processes import kill, wait_until
+from tests.support.scripts import SUB, call, finish, plan_of, review, script, slowly, task, worker
+from tests.support.story import Story, attempts, git, make_repository
 
 WRITE = call("write_file", path="calc.py", file_text=SUB)
 READ = call("read_file", path="calc.py")
-
-
-def slowly(reply: dict[str, Any], latency_ms: int = 1500) -> dict[str, Any]:
-    """The same reply, after a while."""
-    return {**reply, "latency_ms": latency_ms}
-
-
-def wait_until(seen: Callable[[], bool], seconds: float = 30) -> None:
-    """Wait for something to be seen, with a bound."""
-    end = time.monotonic() + seconds
-    while not seen():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
-
-
-def kill(process: subprocess.Popen[str]) -> None:
-    """SIGKILL, as the kernel does when memory runs out."""
-    process.send_signal(signal.SIGKILL)
-    process.wait(timeout=10)
-
-
-def attempts(story: Story) -> list[tuple[int, str, str]]:
-    """(number, status, stop reason) of every attempt."""
-    rows = story.ask("MATCH (a:Attempt) RETURN a.number AS n, a.status AS s, a.stopReason AS r ORDER BY n")
-    return [(row["n"], row["s"], row["r"]) for row in rows]
 
 
 @pytest.mark.parametrize("turn", [0, 1, 2, 3], ids=["first turn", "after a read", "after a write", "in the review"])
@@ -146,16 +121,18 @@ def test_two_executes_share_one_run_and_no_task_is_done_twice(story: Story, mode
     assert int(git(story.repository, "rev-list", "--count", "--branches=orchestrate/*", "^main")) == 6
 
 
-def test_no_process_of_ours_outlives_graph_down(story: Story, model: Serve) -> None:
+def test_no_process_of_ours_outlives_graph_down(tmp_path: Path) -> None:
     """After `graph down` nothing that mentions the repository's home runs any more."""
-    model(script(worker("subtract", WRITE, finish()), review()))
-    story.plan(plan_of(task("subtract")))
-    story.ok("execute")
+    answers = script(worker("subtract", WRITE, finish()), review())
+    with Story(make_repository(tmp_path / "repository")).closing() as story, serve(answers) as served:
+        story.use_model(served.base_url)
+        story.plan(plan_of(task("subtract")))
+        assert story.spawn("execute").returncode == 0
 
-    story.ok("graph", "down")
+        story.ok("graph", "down")
 
-    home = str(story.repository / ".git" / "orchestrate")
-    assert not [command for command in command_lines() if home.encode() in command]
+        home = str(story.home)
+        assert not [command for command in command_lines() if home.encode() in command]
 
 
 def command_lines() -> Iterator[bytes]:

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from tests.stories.conftest import Serve
-from tests.stories.scripts import Conversation, call, script
-from tests.stories.story import Story
+from tests.support.scripts import Conversation, call, script
+from tests.support.story import Story
 
 TESTS = ["python3 -m unittest -q"]
 ROUNDS = (

@@ -6,9 +6,9 @@ import fcntl
 import signal
 
 from tests.stories.conftest import Serve
-from tests.stories.scripts import SUB, call, finish, plan_of, review, script, task, worker
-from tests.stories.story import Story, git
-from tests.stories.test_interruptions import attempts, kill, slowly, wait_until
+from tests.support.processes import kill, wait_until
+from tests.support.scripts import SUB, call, finish, plan_of, review, script, slowly, task, worker
+from tests.support.story import Story, attempts, git
 
 WRITE = call("write_file", path="calc.py", file_text=SUB)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from tests.stories.conftest import Serve
-from tests.stories.scripts import SUB, call, finish, plan_of, review, script, task, worker
-from tests.stories.story import Story, git
+from tests.support.scripts import SUB, call, finish, plan_of, review, script, task, worker
+from tests.support.story import Story, git
 
 WRONG = call("write_file", path="calc.py", file_text="def add(a, b):\n    return 0\n")
 OUTSIDE = call("run_command", command="echo hello > other.txt; echo '# x' >> test_calc.py")

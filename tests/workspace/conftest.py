@@ -13,7 +13,7 @@ from orchestrator.config.settings import SandboxSettings, Settings
 from orchestrator.workspace.sandbox import probe_sandbox
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
 from orchestrator.workspace.worktree import Worktree
-from tests.workspace.repositories import discovered, git, make_repository
+from tests.support.repositories import discovered, git, make_repository
 
 INTERPRETER = (sys.prefix, sys.base_prefix)
 

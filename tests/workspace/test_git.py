@@ -11,7 +11,7 @@ from orchestrator.domain.errors import WorkspaceError
 from orchestrator.workspace import diff
 from orchestrator.workspace.git import Git
 from orchestrator.workspace.worktree import Worktree
-from tests.workspace.repositories import commit, git
+from tests.support.repositories import commit, git
 
 
 def test_failure_carries_gits_own_message(repository: Path) -> None:

@@ -11,7 +11,7 @@ from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import UserError
 from orchestrator.workspace.repository import discover, without_credentials
 from orchestrator.workspace.workspaces import open_workspaces
-from tests.workspace.repositories import commit, discovered, environment, fingerprint, git, make_repository
+from tests.support.repositories import commit, discovered, environment, fingerprint, git, make_repository
 
 
 def test_subfolder_finds_the_top_level(repository: Path) -> None:

@@ -20,7 +20,7 @@ from orchestrator.workspace.sandbox import process_tree
 from orchestrator.workspace.sandbox.spec import CommandLimits
 from orchestrator.workspace.workspaces import open_workspaces
 from orchestrator.workspace.worktree import Worktree
-from tests.workspace.repositories import discovered, environment
+from tests.support.repositories import discovered, environment
 
 PYTHON = sys.executable
 

@@ -16,7 +16,7 @@ from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import UserError, WorkspaceError
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
 from orchestrator.workspace.worktree_dir import safe_name
-from tests.workspace.repositories import commit, discovered, fingerprint, git, make_repository
+from tests.support.repositories import commit, discovered, fingerprint, git, make_repository
 
 TRAILERS = {"Orchestrate-Run": "r1", "Orchestrate-Task": "t1", "Orchestrate-Attempt": "a1"}
 

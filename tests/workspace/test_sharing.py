@@ -15,7 +15,7 @@ from orchestrator.workspace.repository import discover
 from orchestrator.workspace.sandbox import probe_sandbox
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
 from orchestrator.workspace.worktree import Worktree
-from tests.workspace.repositories import commit, discovered, environment, fingerprint, git
+from tests.support.repositories import commit, discovered, environment, fingerprint, git
 
 needs_bubblewrap = pytest.mark.skipif(
     not probe_sandbox("bubblewrap").works, reason=f"NOT TESTED HERE: {probe_sandbox('bubblewrap').reason}"

@@ -14,7 +14,7 @@ from orchestrator.domain.errors import ToolError, WorkspaceError
 from orchestrator.workspace import snapshots
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
 from orchestrator.workspace.worktree import Worktree
-from tests.workspace.repositories import git
+from tests.support.repositories import git
 
 NAMES = st.sampled_from(["a", "b", "é file", "d/a", "d/b", "d/e/f", "x.log", "cache/x", "new\nline", "app/main.py"])
 CONTENTS = st.sampled_from([b"", b"one\n", b"two\r\n", b"\0\xff", b"  one\n"])
@@ -42,7 +42,7 @@ def apply(workspace: Worktree, kind: str, name: str, content: bytes) -> None:
         return
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(EDIT, max_size=8))
 def test_both_ways_give_the_same_tree(workspaces: ShadowWorkspaces, edits: list[tuple[str, str, bytes]]) -> None:
     """A snapshot of the touched paths equals one that looks everywhere, whatever was edited."""

@@ -13,7 +13,7 @@ from agents.chat.port import Chat, ChatRequest
 from agents.scripted.server import serve
 from orchestrator.config.settings import ModelSettings, PriceSettings
 from orchestrator.domain.errors import ModelRefusedError
-from tests.agents.chat.world import HELLO, FixedClock, refusal, tool, world
+from tests.support.chat_world import HELLO, FixedClock, refusal, tool, world
 
 OK = {"text": "Hi."}
 

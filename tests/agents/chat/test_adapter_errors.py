@@ -18,7 +18,7 @@ from orchestrator.domain.errors import (
     ModelUnavailableError,
     UserError,
 )
-from tests.agents.chat.world import HELLO, KEY, FixedClock, refusal, world
+from tests.support.chat_world import HELLO, KEY, FixedClock, refusal, world
 
 OK = {"text": "Hi."}
 

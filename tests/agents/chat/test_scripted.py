@@ -18,7 +18,7 @@ from agents.scripted.server import serve, serve_from_command_line
 from benchmarks.bare_loop import bare_loop, model_process, script
 from orchestrator.config.settings import ModelSettings
 from orchestrator.domain.errors import ContextLengthError, ModelRefusedError, ModelUnavailableError, UserError
-from tests.agents.chat.world import FixedClock, refusal, tool, world
+from tests.support.chat_world import FixedClock, refusal, tool, world
 
 
 def asked(first: str, *more: dict[str, Any], tools: tuple[str, ...] = (), system: str = "s") -> dict[str, Any]:

@@ -34,7 +34,6 @@ def _spelt(value: Any, integral: bool) -> Any:
     return value
 
 
-@settings(deadline=None)
 @given(JSON)
 def test_a_signature_does_not_depend_on_spelling(value: Any) -> None:
     """Key order and 1 against 1.0 make no difference."""
@@ -51,7 +50,6 @@ def _typed(value: Any) -> Any:
     return (kind, value)
 
 
-@settings(deadline=None)
 @given(JSON, JSON)
 def test_different_values_have_different_signatures(one: Any, other: Any) -> None:
     """Two calls have one signature only if their values are equal in type and value."""
@@ -115,7 +113,7 @@ def test_a_call_that_cannot_be_executed_says_why(toolbox: Toolbox, tool: str, ar
     assert isinstance(json.loads(wire_arguments(call)), dict)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 @given(st.sampled_from([tool.name for tool in catalogue.WORKER]), JSON.map(json.dumps) | st.text())
 def test_no_arguments_raise(toolbox: Toolbox, tool: str, arguments: str) -> None:
     """Whatever the arguments are, there is a call with a signature, and its wire form is an object."""

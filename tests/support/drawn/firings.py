@@ -14,7 +14,7 @@ from orchestrator.domain.events import Compacted, Event, FileWrite, ReplyReceive
 from orchestrator.domain.model_io import ModelRequest, ToolCall
 from orchestrator.domain.verdict import Refuse, Stop, Verdict, Warn
 from orchestrator.guards.guard_set import GuardSet
-from tests.guards.scripts import LIMITS, START, Answer, Choke, Result, call
+from tests.support.guard_scripts import LIMITS, START, Answer, Choke, Result, call
 
 _SHOWN = 2  # calls at either end of a long row of them
 Line = tuple[bool, str]

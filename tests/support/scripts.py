@@ -19,6 +19,11 @@ def finish(summary: str = "Done as asked.") -> dict[str, Any]:
     return call("finish_task", summary=summary)
 
 
+def slowly(reply: dict[str, Any], latency_ms: int = 1500) -> dict[str, Any]:
+    """The same reply, after a while."""
+    return {**reply, "latency_ms": latency_ms}
+
+
 def worker(task: str, *replies: dict[str, Any], attempt: int | None = None, then: str = "repeat") -> Conversation:
     """What the worker does in a task (in each attempt, or in one)."""
     when: dict[str, Any] = {"role": "worker", "task": task}

@@ -1,4 +1,8 @@
-"""A story: a repository, a scripted model over real HTTP, and the real command line in a real process."""
+"""A story: a repository, a scripted model over real HTTP, and the real command line.
+
+`run` calls the command line in this process (tests/support/in_process.py); `spawn` and `start` make a process of it,
+for stories that kill, signal or race processes, and for what only a process shows.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,8 @@ from orchestrator.app import App
 from orchestrator.cli.render.machine import json_ready, table_objects
 from orchestrator.domain.errors import OrchestrateError
 from orchestrator.store.embedded.server import embedded_stop
+from orchestrator.store.graph_store import GraphStore
+from tests.support.in_process import call_cli
 
 CLI = (sys.executable, "-m", "orchestrator")
 CALC = 'def add(a, b):\n    """The sum of a and b."""\n    return a + b\n'
@@ -61,26 +67,41 @@ def clean_environment(**more: str) -> dict[str, str]:
 
 @dataclass
 class Story:
-    """One user at one repository. `graph` are the NEO4J_ variables, empty for the embedded server."""
+    """One user at one repository, whose graph is the one that `environ` names (NEO4J_…), else an embedded server of its
+    own, else, after `share`, the one that all tests of this process have."""
 
     repository: Path
     environ: dict[str, str] = field(default_factory=clean_environment)
 
-    def run(self, *arguments: str, stdin: str | None = None, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-        """Run orchestrate as a user does."""
+    @property
+    def home(self) -> Path:
+        """Where orchestrate keeps its own when nothing else was set."""
+        return self.repository / ".git" / "orchestrate"
+
+    def share(self, graph: Path) -> Story:
+        """Make `graph`, the folder of a server that runs, this home's own; nothing is started or stopped then."""
+        self.home.mkdir(mode=0o700)
+        (self.home / "graph").symlink_to(graph)
+        return self
+
+    def run(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Run orchestrate as a user does, in this process."""
+        return call_cli(arguments, self.repository, self.environ, stdin)
+
+    def spawn(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Run orchestrate in a process of its own."""
         return subprocess.run(
             (*CLI, *arguments),
             cwd=self.repository,
             env=self.environ,
-            input=stdin,
-            stdin=None if stdin is not None else subprocess.DEVNULL,
+            input=stdin or "",
             capture_output=True,
             text=True,
-            timeout=timeout,
+            timeout=120,
         )
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Start orchestrate and go on."""
+        """Start orchestrate in a process of its own and go on."""
         return subprocess.Popen(
             (*CLI, *arguments),
             cwd=self.repository,
@@ -97,6 +118,12 @@ class Story:
         assert done.returncode == 0, f"{arguments} left with {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
+    def screen(self, *arguments: str) -> str:
+        """Run orchestrate, which must succeed; what a user sees of it, stdout and stderr in their order."""
+        done = call_cli(arguments, self.repository, self.environ, together=True)
+        assert done.returncode == 0, f"{arguments} left with {done.returncode}\n{done.stdout}"
+        return done.stdout
+
     def plan(self, text: str) -> dict[str, Any]:
         """Load a plan file and return `plan --json`."""
         path = self.repository.parent / "plan.yaml"
@@ -105,11 +132,17 @@ class Story:
         return answer
 
     def ask(self, cypher: str, **parameters: Any) -> list[dict[str, Any]]:
-        """Ask the graph in Cypher, as `query --format json` does but without a process of its own."""
-        with App(self.repository, self.environ, flags={}, on_wait=lambda _message: None) as app:
-            table = app.graph.query(cypher, parameters)
+        """Ask the graph in Cypher, as `query --format json` does."""
+        with self.graph() as graph:
+            table = graph.query(cypher, parameters)
         rows: list[dict[str, Any]] = json_ready(table_objects(table))
         return rows
+
+    @contextmanager
+    def graph(self) -> Iterator[GraphStore]:
+        """The story's graph."""
+        with App(self.repository, self.environ, flags={}, on_wait=lambda _message: None) as app:
+            yield app.graph
 
     def use_model(self, base_url: str) -> None:
         """Point every role at an endpoint."""
@@ -117,7 +150,7 @@ class Story:
 
     @contextmanager
     def closing(self) -> Iterator[Story]:
-        """The story itself; its embedded server is stopped at the end."""
+        """The story itself; an embedded server of its own is stopped at the end."""
         try:
             yield self
         finally:
@@ -125,4 +158,11 @@ class Story:
                 contextlib.suppress(OrchestrateError),  # a repository that a test has broken has no server either
                 App(self.repository, self.environ, flags={}, on_wait=lambda _message: None) as app,
             ):
-                embedded_stop(app.repository.home)
+                if not (app.repository.home / "graph").is_symlink():
+                    embedded_stop(app.repository.home)
+
+
+def attempts(story: Story) -> list[tuple[int, str, str]]:
+    """(number, status, stop reason) of every attempt."""
+    rows = story.ask("MATCH (a:Attempt) RETURN a.number AS n, a.status AS s, a.stopReason AS r ORDER BY n")
+    return [(row["n"], row["s"], row["r"]) for row in rows]

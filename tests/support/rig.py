@@ -283,6 +283,6 @@ def seqs(events: Sequence[Event]) -> dict[str, list[int]]:
 
 def made_repository(folder: Path) -> Path:
     """A repository with a few files, one of them long."""
-    from tests.stories.story import make_repository
+    from tests.support.story import make_repository
 
     return make_repository(folder, {"a.txt": "one\n", "b.txt": "two\n", "long.txt": "all work and no play\n" * 2_000})

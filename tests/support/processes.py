@@ -1,0 +1,33 @@
+"""Processes of which a test waits for something, or which it ends."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+
+
+def wait_until(seen: Callable[[], bool], seconds: float = 30) -> None:
+    """Wait for something to be seen, with a bound."""
+    assert eventually(seen, seconds), "waited in vain"
+
+
+def eventually(true: Callable[[], bool], seconds: float = 30) -> bool:
+    """Whether it becomes true in time."""
+    deadline = time.monotonic() + seconds
+    while not (found := true()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    """SIGKILL, as the kernel does when memory runs out."""
+    process.send_signal(signal.SIGKILL)
+    process.wait(timeout=10)
+
+
+def alive(pid: int | None) -> bool:
+    """Whether there is such a process (a zombie that nobody reaped counts as gone)."""
+    listing = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return bool(listing.stdout.strip()) and not listing.stdout.startswith("Z")
