@@ -60,7 +60,9 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=40)
 WHOLE = st.integers(0, 2**40)
 MONEY = st.none() | st.floats(0, 1e6)
 INSTANTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
-WRITES = st.builds(FileWrite, TEXTS.filter(bool), WHOLE, WHOLE, TEXTS, st.booleans())
+WRITES = st.builds(
+    FileWrite, path=TEXTS.filter(bool), added=WHOLE, removed=WHOLE, blob=TEXTS, substantive=st.booleans()
+)
 
 
 @st.composite

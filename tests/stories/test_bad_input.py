@@ -290,7 +290,7 @@ def test_a_prompt_that_never_fits_stops_the_task_and_not_the_run(story: Story, m
     small = {**worker("subtract", WRITE, finish()), "context_chars": 200}
     other = worker("notes", call("write_file", path="NOTES.md", file_text="# Notes\n"), finish())
     model(script(small, other, review()))
-    story.environ["ORCHESTRATE_RUN_STOPS"] = "1"
+    story.environ["ORCHESTRATE_RUN_MAX_STOPPED_ATTEMPTS"] = "1"
     story.plan(plan_of(task("subtract"), task("notes", writes=["NOTES.md"])))
 
     said(story.run("execute"), 1)

@@ -204,7 +204,7 @@ def test_a_bound_warns_twice_and_grants_one_turn_to_finish(story: Story, model: 
     """A worker that reads on is warned at 80 and at 95 %, then has its tools withheld for the last
     turn that fits, and asking on in it ends the attempt with the bound's code, below the bound."""
     environ, flags = BOUNDS[level]
-    story.environ.update(environ, ORCHESTRATE_RUN_STOPS="1")
+    story.environ.update(environ, ORCHESTRATE_RUN_MAX_STOPPED_ATTEMPTS="1")
     _noted(story)
     served = model(script(worker("subtract", *_reads(70)), review()))
     story.plan(plan_of(task("subtract", more="    tool_call_budget: 90\n")))
@@ -227,7 +227,7 @@ def test_a_bound_warns_twice_and_grants_one_turn_to_finish(story: Story, model: 
 def test_a_worker_that_finishes_in_its_finishing_turn_is_judged_as_any_other(story: Story, model: Serve) -> None:
     """finish_task in the last turn that fits is heard: gates and review follow. Task a tells which turn that is,
     task b finishes in it."""
-    story.environ.update(ORCHESTRATE_GUARDS_MAX_TOKENS="30000", ORCHESTRATE_RUN_STOPS="1")
+    story.environ.update(ORCHESTRATE_GUARDS_MAX_TOKENS="30000", ORCHESTRATE_RUN_MAX_STOPPED_ATTEMPTS="1")
     _noted(story)
     tasks = (task(key, writes=[f"{key}.txt"], more="    tool_call_budget: 60\n") for key in ("a", "b"))
     story.plan(plan_of(*tasks, verification="true"))
@@ -318,7 +318,7 @@ def test_no_call_begins_behind_a_deadline_and_no_command_outlives_it(story: Stor
     """One reply with six commands of two seconds under three: what runs at the deadline is ended and says why, the
     others are refused."""
     environ, flags = DEADLINES[level]
-    story.environ.update(environ, ORCHESTRATE_RUN_STOPS="1")
+    story.environ.update(environ, ORCHESTRATE_RUN_MAX_STOPPED_ATTEMPTS="1")
     model(script(worker("subtract", SLEEPS, WRITE, finish()), review()))
     story.plan(plan_of(task("subtract")))
 

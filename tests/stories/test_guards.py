@@ -108,7 +108,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     conversations = [*WORKERS.values(), MUSES, DECIDER, review()]
     with Story(make_repository(folder, FILES)).closing() as story, serve(script(*conversations)) as served:
         story.use_model(served.base_url)
-        story.environ["ORCHESTRATE_RUN_STOPS"] = "1"
+        story.environ["ORCHESTRATE_RUN_MAX_STOPPED_ATTEMPTS"] = "1"
         story.plan(plan_of(*map(_task, WORKERS), verification="true"))
         done = story.run("execute", "--parallel", "2")
         assert done.returncode == 1, done.stderr

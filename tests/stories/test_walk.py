@@ -188,7 +188,7 @@ def test_a_new_run_tells_a_task_why_a_bound_stopped_it(story: Story, model: Serv
     """After a stop by a bound, a second execute tells the worker why; its stage is 2, the Decision's too."""
     spiral = worker("subtract", call("read_file", path="calc.py"), attempt=1)
     served = model(script(spiral, worker("subtract", WRITE, finish(), attempt=2), review()))
-    story.environ["ORCHESTRATE_RUN_STOPS"] = "1"
+    story.environ["ORCHESTRATE_RUN_MAX_STOPPED_ATTEMPTS"] = "1"
     story.plan(plan_of(task("subtract")))
     assert story.run("execute").returncode == 1
 
