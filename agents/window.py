@@ -88,7 +88,14 @@ def compose(
         messages = (*head, *body, *last)
         tokens, cap = estimate(messages), tokens
         window = Window((*head, *body), len(entries), _calls(entries, window), tokens)
-    return Composed(messages, window, tokens, compacted or shrink > 0, uncompacted, cap)
+    return Composed(
+        messages=messages,
+        window=window,
+        tokens=tokens,
+        compacted=compacted or shrink > 0,
+        uncompacted=uncompacted,
+        token_cap=cap,
+    )
 
 
 def select(reserved: Sequence[bool], keep: int, least_others: int) -> tuple[int, ...]:

@@ -28,7 +28,7 @@ class ChatRequest:
     tool_choice: str = "auto"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChatReply:
     """One completion. Tokens are the endpoint's usage, or estimates when `estimated`. `latency_ms` is the whole call
     with its retries and waits, of which `wait_ms` went to rate limits and backoff. `cost_usd` None: unknown price."""

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommandResult:
     """A sandboxed command's end. `output` is stdout and stderr as they came, decoded, whole up to the output limit.
     `ended` says how: its own exit, or which bound ended it. `exit_code` is None unless it exited."""
@@ -21,7 +21,7 @@ class CommandResult:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
     """One path that differs between two trees (renames are a deletion and an addition). `blob` is its new id ("" when
     deleted), `before` the old one ("" when added). `kind` is from the tree entry: file, executable, symlink or gitlink.

@@ -80,7 +80,14 @@ class BudgetGuard:
             f"Refused: {self.used} of {self.budget} tool calls are used. You have one turn left to finish: "
             "call finish_task if the work is done, else give_up and say what is missing."
         )
-        return Refuse(_NAME, "budget_exhausted", message, self.used + 1, self.budget, {"budget": self.budget})
+        return Refuse(
+            _NAME,
+            "budget_exhausted",
+            message,
+            observed=self.used + 1,
+            limit=self.budget,
+            evidence={"budget": self.budget},
+        )
 
     def _finished(self, event: ToolFinished) -> tuple[BudgetGuard, Verdict]:
         running = self.running
@@ -98,7 +105,9 @@ class BudgetGuard:
         left = max(self.budget - self.used, 0)
         message = f"{self.used} of {self.budget} tool calls are used, {left} remain. Finish what matters most first."
         evidence = {"used": self.used, "limit": self.budget, "remaining": left}
-        return replace(self, warned=crossed), Warn(_NAME, "budget_exhausted", message, self.used, self.budget, evidence)
+        return replace(self, warned=crossed), Warn(
+            _NAME, "budget_exhausted", message, observed=self.used, limit=self.budget, evidence=evidence
+        )
 
     def _crossed(self) -> int:
         """How many of the warning shares are reached."""

@@ -23,7 +23,9 @@ class Guard(Protocol):
 def stop(guard: str, code: str, observed: float, limit: float, evidence: Evidence | None = None) -> Stop:
     """A Stop whose message is the taxonomy's."""
     seen = evidence or {}
-    return Stop(guard, code, stop_reasons.explain(code, observed, limit, seen), observed, limit, seen)
+    return Stop(
+        guard, code, stop_reasons.explain(code, observed, limit, seen), observed=observed, limit=limit, evidence=seen
+    )
 
 
 def executed(event: ToolFinished) -> bool:

@@ -53,7 +53,7 @@ class Budgets(Protocol):
     def research(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Factors:
     """The six counts of the score."""
 

@@ -28,7 +28,7 @@ class Identity:
     email: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UserRepository:
     """A usable repository. `root` is the git top level; `common_dir` the git directory that linked worktrees share;
     `head` a full commit id; `branch` is empty when HEAD is detached; `dirty` are the changed and untracked paths."""

@@ -15,7 +15,9 @@ from orchestrator.domain.stop_reasons import ATTEMPT_STOPS, TASK_STOPS
 from orchestrator.gates.completion import Ended, RanOut, continues, counts, decide, diagnose, out_of_attempts
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-FINDING = Finding("check_failed", "error", "`x` exited with 1.", "check", fingerprint="f1:1")
+FINDING = Finding(
+    code="check_failed", severity="error", message="`x` exited with 1.", source="check", fingerprint="f1:1"
+)
 ATTEMPT = AttemptSummary(
     id="t:1",
     task_key="t",

@@ -14,10 +14,8 @@ from orchestrator.workspace.sandbox.spec import Launch, Private, SandboxSpec
 OLDEST_ABI = 3
 """The first Landlock that guards truncation too (Linux 6.2)."""
 
-_READABLE = (
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap", "/proc", "/sys",
-    "/var/lib", "/run/systemd/resolve", "/dev/urandom", "/dev/random", "/dev/zero",
-)  # fmt: skip
+_SYSTEM = "/usr /bin /sbin /lib /lib32 /lib64 /libx32 /etc /opt /nix /snap /proc /sys /var/lib /run/systemd/resolve"
+_READABLE = (*_SYSTEM.split(), "/dev/urandom", "/dev/random", "/dev/zero")
 _WRITABLE = ("/dev/null", "/dev/full", "/dev/tty")
 
 
