@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+EndedBy = Literal["exited", "timeout", "idle", "memory", "output", "signal", "not_started"]
+"""How a command ended: by itself, or by which bound."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandResult:
     """A sandboxed command's end. `output` is stdout and stderr as they came, decoded, whole up to the output limit.
-    `ended` says how: its own exit, or which bound ended it. `exit_code` is None unless it exited."""
+    `exit_code` is None unless it exited."""
 
     command: str
-    ended: Literal["exited", "timeout", "idle", "memory", "output", "signal", "not_started"]
+    ended: EndedBy
     exit_code: int | None
     output: str
     duration_ms: float

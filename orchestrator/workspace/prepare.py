@@ -12,9 +12,8 @@ from pathlib import Path
 
 from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import WorkspaceError
-from orchestrator.workspace.disk import disk, replace_text
+from orchestrator.workspace.filesystem import disk, file_lock, replace_text
 from orchestrator.workspace.git import Git
-from orchestrator.workspace.lock import file_lock
 from orchestrator.workspace.sandbox import Sandbox
 from orchestrator.workspace.sandbox.spec import CommandLimits, Mount, SandboxSpec
 from orchestrator.workspace.worktree_dir import WorktreeDir

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.plan import Repository
 from orchestrator.domain.text import counted
-from orchestrator.workspace.disk import FULL, disk_error
+from orchestrator.workspace.filesystem import FULL, disk_error
 from orchestrator.workspace.git import Git, GitResult, require_version
 
 OUR_NAME = "orchestrate"

@@ -12,7 +12,7 @@ from orchestrator.config.settings import Settings
 from orchestrator.domain import ports
 from orchestrator.domain.errors import PathRefusedError, UserError
 from orchestrator.domain.workspace import MergeCommit
-from orchestrator.workspace.lock import remove_if_free
+from orchestrator.workspace.filesystem import remove_if_free
 from orchestrator.workspace.paths import parts_of
 from orchestrator.workspace.prepare import PREPARED, Preparation, Prepared
 from orchestrator.workspace.repository import UserRepository, ensure_home

@@ -74,7 +74,7 @@ class SandboxSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Private:
+class PrivateFolders:
     """A command's own empty folders, removed with it."""
 
     folder: Path
