@@ -78,14 +78,21 @@ def one_step(graph: GraphStore, claim: Claim, step: int, last: list[Event], time
     asked = call(seq + 1, arguments_json=f'{{"path":"{path}","file_text":"{"x" * 200}"}}', signature=f"{step:064x}")
     portions: list[list[Event]] = [
         [*last, turn(seq)],
-        [reply(seq, (asked,)), ToolRequested(seq + 1, turn(seq).at, seq, asked)],
+        [reply(seq, (asked,)), ToolRequested(at=turn(seq).at, turn_seq=seq, call=asked)],
     ]
     for portion in portions:
         begin = time.perf_counter()
         graph.record(attempt_owner(claim), portion)
         times.append(time.perf_counter() - begin)
     tree = f"{step:040x}"
-    return [finished(asked, result="Wrote 200 bytes.", tree_after=tree, writes=(FileWrite(path, 3, 1, tree),))]
+    return [
+        finished(
+            asked,
+            result="Wrote 200 bytes.",
+            tree_after=tree,
+            writes=(FileWrite(path=path, added=3, removed=1, blob=tree),),
+        )
+    ]
 
 
 def stored(home: Path) -> int:

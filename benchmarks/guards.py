@@ -22,17 +22,17 @@ from orchestrator.domain.events import (
     Event,
     FileWrite,
     ReplyReceived,
-    RequestedCall,
     ToolFinished,
     ToolRequested,
     TurnRequested,
 )
+from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
 from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.replay.replay import ReplayLimits, replay_trace
 from orchestrator.replay.traces import Trace, events_of_trace, read_traces
 
-TRACES = Path(__file__).resolve().parents[2] / "shared" / "traces" / "coding-agents.jsonl"
+TRACES = Path(__file__).resolve().parents[1] / "tests" / "data" / "traces" / "coding-agents.jsonl"
 AT = datetime(2000, 1, 1, tzinfo=UTC)
 KS = range(1, 9)
 
@@ -92,8 +92,12 @@ def honest_turn(number: int) -> Iterator[Event]:
     """One turn of work that no guard minds: reads, writes and commands, each with something new."""
     seq = number * 2 + 1
     tool = ("read_file", "edit_file", "run_command")[number % 3]
-    writes = (FileWrite(f"src/{number // 3 % 400}.py", 3, 1, f"blob{number}"),) if tool == "edit_file" else ()
-    call = RequestedCall(
+    writes = (
+        (FileWrite(path=f"src/{number // 3 % 400}.py", added=3, removed=1, blob=f"blob{number}"),)
+        if tool == "edit_file"
+        else ()
+    )
+    call = ToolCall(
         seq=seq + 1,
         call_id=str(seq),
         tool=tool,
@@ -104,25 +108,34 @@ def honest_turn(number: int) -> Iterator[Event]:
         control=False,
         writes_to=tuple(write.path for write in writes),
     )
-    yield TurnRequested(seq, AT, "m", 2_000, 0.01, window_messages=40, window_tokens=20_000)
-    yield ReplyReceived(
-        seq,
-        AT,
-        "",
-        (call,),
-        prompt_tokens=1_500,
-        cached_tokens=0,
-        completion_tokens=50,
-        cost_usd=0.001,
-        latency_ms=1.0,
-        wait_ms=0.0,
-        retries=0,
-        finish_reason="tool_calls",
-        model="m",
+    yield TurnRequested(
+        seq=seq,
+        at=AT,
+        request=ModelRequest(
+            model="m", reserved_tokens=2_000, reserved_usd=0.01, window_messages=40, window_tokens=20_000
+        ),
     )
-    yield ToolRequested(seq + 1, AT, seq, call)
+    yield ReplyReceived(
+        seq=seq,
+        at=AT,
+        reply=ModelReply(
+            text="",
+            calls=(call,),
+            prompt_tokens=1_500,
+            completion_tokens=50,
+            cost_usd=0.001,
+            latency_ms=1.0,
+            finish_reason="tool_calls",
+            model="m",
+        ),
+    )
+    yield ToolRequested(at=AT, turn_seq=seq, call=call)
     finished = ToolFinished(
-        seq + 1, AT, call, status="ok", result="", outcome_hash=f"outcome{number}", duration_ms=1.0, writes=writes
+        at=AT,
+        call=call,
+        status="ok",
+        writes=writes,
+        result=ToolResult(text="", outcome_hash=f"outcome{number}", duration_ms=1.0),
     )
     yield replace(finished, tree_after=f"tree{number}") if call.mutating else finished
 

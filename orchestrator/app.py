@@ -186,4 +186,4 @@ class App:
 
     def _waiting(self, message: str) -> None:
         self._on_wait(message)
-        self.listener(Waiting(self.clock.now(), message))
+        self.listener(Waiting(at=self.clock.now(), message=message))

@@ -19,8 +19,7 @@ from agents.tools.schema import description, parameters, tool_schema
 from agents.tools.signature import canonical, signature
 from agents.transcript import cut
 from orchestrator.domain.errors import OrchestrateError, ToolError
-from orchestrator.domain.events import ErrorKind
-from orchestrator.domain.model_io import ToolCall, ToolResult
+from orchestrator.domain.model_io import ErrorKind, ToolCall, ToolResult
 from orchestrator.domain.normalise import outcome_hash
 
 _MOST_HASHED = 1_000_000  # characters; a longer outcome is hashed by its head and tail
@@ -115,7 +114,6 @@ class Toolbox:
         error = "" if result.ok else outcome_hash(f"{result.error_of}\n{cut(result.text, _MOST_HASHED)}", root)
         kind: ErrorKind = "infrastructure" if result.infrastructure else "tool"
         return ToolResult(
-            ok=result.ok,
             text=result.text,
             outcome_hash=outcome_hash(cut(result.text, _MOST_HASHED), root),
             duration_ms=(self._monotonic() - started) * 1000,

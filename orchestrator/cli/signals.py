@@ -30,7 +30,7 @@ def signals_of(app: App) -> Interrupts:
                 os._exit(INTERRUPTED)  # now: leases expire or are seen to be dead, the next process takes over
             asked.set()
             said = "Interrupted: finishing the call under way; once more to stop at once."
-            app.listener(Waiting(app.clock.now(), said))
+            app.listener(Waiting(at=app.clock.now(), message=said))
             interrupt()
 
         previous = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -14,6 +14,8 @@ from typing import Any, Literal
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import AttemptStatus, TaskStatus
 from orchestrator.domain.review import Review
+from orchestrator.domain.usage import Usage
+from orchestrator.domain.workspace import FileChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +71,29 @@ class FailureReport:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptTotals:
-    """What an attempt used, summed from its recorded turns and calls."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationResult:
+    """What the deterministic gates saw and said in one check pass over `tree`. `unanswered` are checks that gave no
+    answer, twice."""
 
-    tool_call_count: int = 0
-    turn_count: int = 0
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float | None = None
-    files_changed: int = 0
-    lines_changed: int = 0
+    id: str
+    tree: str
+    changes: tuple[FileChange, ...] = ()
+    checks: tuple[Check, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    unanswered: tuple[Check, ...] = ()
+
+    @property
+    def blocking(self) -> bool:
+        """Whether QC need not be asked."""
+        return any(finding.blocking for finding in self.findings)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptResult:
-    """Everything that ends an attempt, written as one transaction. The run's head moves by
-    compare-and-set from `head_before` to `commit`; both are None unless the attempt is accepted. `task_status` pending
-    means that another attempt may follow."""
+    """Everything that ends an attempt, written as one transaction. The run's head moves by compare-and-set from
+    `head_before` to `commit`; both are None unless the attempt is accepted. `task_status` pending means that another
+    attempt may follow."""
 
     attempt_status: AttemptStatus
     stop_reason: str
@@ -96,7 +102,9 @@ class AttemptResult:
     task_stop_reason: str | None
     at: datetime
     duration_ms: float
-    totals: AttemptTotals
+    usage: Usage
+    files_changed: int = 0
+    lines_changed: int = 0
     worker_output: str = ""
     tree_after: str | None = None
     findings: tuple[Finding, ...] = ()
@@ -108,7 +116,7 @@ class AttemptResult:
     error_context: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptSummary:
     """A past attempt as the next one's assignment, `show` and the scheduler need it."""
 
@@ -129,7 +137,7 @@ class AttemptSummary:
     tree_after: str | None
     worker_output: str
     commit: str | None
-    totals: AttemptTotals
+    usage: Usage
     findings: tuple[Finding, ...] = ()
     checks: tuple[Check, ...] = ()
     follows: str | None = None

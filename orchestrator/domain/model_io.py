@@ -1,93 +1,121 @@
-"""What goes to a model and what comes back: one shape each, from the wire to the graph."""
+"""What goes to a model and what comes back: one shape each, from the wire to the graph.
+
+Fields are the graph's properties in snake case, but for those marked as not stored; these do not count when two values
+are compared, so that what is read back from the graph equals what was written.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
-from orchestrator.domain.events import ErrorKind, RequestedCall
+from orchestrator.domain.normalise import outcome_hash
+
+ErrorKind = Literal["none", "tool", "malformed", "infrastructure"]
+
+_BRIEF_CHARS = 80
+_TELLING = ("command", "pattern", "path", "description", "summary", "reason", "justification")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """A composed model request: what it holds and may cost at most. `body` is the adapter's own; `history_messages` are
-    those of the whole conversation, of which the window shows some; `uncompacted_tokens` is what the window would take
-    without compaction, `token_cap` what it may take."""
+    """A composed model request: what it holds, and what it may cost at most."""
 
     model: str
     window_messages: int
     window_tokens: int
     reserved_tokens: int
     reserved_usd: float | None
-    compacted: bool
-    tools_withheld: bool
-    body: Mapping[str, Any]
+    """None: the model's price is unknown."""
+    compacted: bool = False
+    tools_withheld: bool = False
     history_messages: int = 0
+    """Those of the whole conversation, of which the window shows some."""
     uncompacted_tokens: int = 0
+    """What the window would take without compaction."""
     token_cap: int = 0
+    """What it may take (0: not known)."""
+    body: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """The adapter's own; not stored."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A tool call as parsed and validated by the toolbox; `seq` is allotted by the engine. `arguments` is empty when
-    there is a defect."""
+    """One tool call that the model asked for, parsed and validated by the toolbox."""
 
+    seq: int = 0
+    """Its number among the facts of the conversation, allotted by the engine."""
     call_id: str
     tool: str
     arguments_json: str
-    arguments: Mapping[str, Any]
+    """What the model sent."""
     signature: str
+    """Hash over tool and canonical arguments: calls with the same one are the same call."""
     mutating: bool
     pure: bool
     control: bool
     writes_to: tuple[str, ...] = ()
     defect: str | None = None
+    """Why it cannot be executed: an unknown tool, or arguments that do not parse or validate."""
+    overwrites: tuple[str, ...] = ()
+    """Those of `writes_to` that stood in the attempt's base commit already."""
+    arguments: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """As validated; empty with a defect. Not stored."""
 
-    def requested(self, seq: int, base_files: frozenset[str] = frozenset()) -> RequestedCall:
-        """The call as a recorded fact; `base_files` are the paths of the attempt's base commit."""
-        return RequestedCall(
-            seq=seq,
-            call_id=self.call_id,
-            tool=self.tool,
-            arguments_json=self.arguments_json,
-            signature=self.signature,
-            mutating=self.mutating,
-            pure=self.pure,
-            control=self.control,
-            writes_to=self.writes_to,
-            defect=self.defect,
-            overwrites=tuple(path for path in self.writes_to if path in base_files),
-        )
+    @property
+    def brief(self) -> str:
+        """The arguments in one short line: the path, the command or the pattern, else the first value."""
+        named = (self.arguments[name] for name in _TELLING if name in self.arguments)
+        text = " ".join(str(next(named, next(iter(self.arguments.values()), ""))).split())
+        return text if len(text) <= _BRIEF_CHARS else text[: _BRIEF_CHARS - 1] + "…"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
-    """The model's answer to one request."""
+    """The model's answer to one request. Times are milliseconds; `wait_ms` is the part of the latency spent waiting for
+    rate limits. `estimated` marks usage that the endpoint did not report."""
 
     text: str
-    calls: tuple[ToolCall, ...]
-    prompt_tokens: int
-    cached_tokens: int
-    completion_tokens: int
-    estimated: bool
-    cost_usd: float | None
-    latency_ms: float
-    wait_ms: float
-    retries: int
+    calls: tuple[ToolCall, ...] = ()
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    estimated: bool = False
+    cost_usd: float | None = 0.0
+    latency_ms: float = 0.0
+    wait_ms: float = 0.0
+    retries: int = 0
     finish_reason: str
     model: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a tool did. `text` is the whole result; the transcript cuts it for the model and says how to read on.
-    `touched` names the paths that it may have changed (None: anything, look everywhere)."""
+    """What a tool did. `text` is the whole result; the transcript cuts it for the model and says how to read on, the
+    graph stores head and tail of a long one. `outcome_hash` is the normalised result's, `error_hash` the normalised
+    error's ("" without one)."""
 
-    ok: bool
     text: str
     outcome_hash: str
-    duration_ms: float
+    duration_ms: float = 0.0
     error_kind: ErrorKind = "none"
     error_hash: str = ""
-    touched: tuple[str, ...] | None = ()
+    touched: tuple[str, ...] | None = field(default=(), compare=False)
+    """The paths that it may have changed (None: anything, look everywhere). Not stored."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is no error."""
+        return self.error_kind == "none"
+
+    @classmethod
+    def said(cls, text: str, kind: ErrorKind = "none") -> ToolResult:
+        """What the engine itself answers to a call."""
+        hashed = outcome_hash(text)
+        return cls(text=text, outcome_hash=hashed, error_kind=kind, error_hash="" if kind == "none" else hashed)
+
+    def served(self, earlier: int) -> ToolResult:
+        """This result served again, marked as that of the call `earlier`; its hash stays."""
+        notice = f"\n[same call as number {earlier}: it was not executed again, this is that call's result]"
+        return replace(self, text=self.text + notice, duration_ms=0.0, touched=())

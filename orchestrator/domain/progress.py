@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from orchestrator.domain.verdict import Refuse, Stop, Warn
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
     """A run begins or is joined. `tasks` are the keys that it may execute, `bounds` its limits in words."""
 
@@ -29,7 +31,7 @@ class RunStarted:
     bounds: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskClaimed:
     """An attempt of a task begins, with its tool call budget."""
 
@@ -42,7 +44,7 @@ class TaskClaimed:
     stage: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStarted:
     """A model call is about to be made. Tokens and dollars are the attempt's so far."""
 
@@ -56,7 +58,7 @@ class TurnStarted:
     cost_usd: float | None = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallStarted:
     """A tool call is about to be executed. `summary` is its arguments in one short line."""
 
@@ -69,7 +71,7 @@ class CallStarted:
     budget: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallFinished:
     """A tool call has its result. Tokens and dollars are the attempt's so far."""
 
@@ -86,22 +88,17 @@ class CallFinished:
     summary: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GuardSpoke:
     """A guard warned, refused a call or stopped the attempt."""
 
     at: datetime
     task: str
     attempt: int
-    guard: str
-    verdict: Literal["warn", "refuse", "stop"]
-    code: str
-    message: str
-    observed: float
-    limit: float
+    verdict: Warn | Refuse | Stop
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChecksStarted:
     """The gates begin: so many verification commands."""
 
@@ -111,7 +108,7 @@ class ChecksStarted:
     commands: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckFinished:
     """One verification command has ended."""
 
@@ -124,7 +121,7 @@ class CheckFinished:
     duration_ms: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewStarted:
     """QC begins."""
 
@@ -134,8 +131,8 @@ class ReviewStarted:
     model: str
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptEnded:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptFinished:
     """An attempt is over, with its status and stop reason (a code) and what that means in a sentence."""
 
     at: datetime
@@ -153,7 +150,7 @@ class AttemptEnded:
     qc_score: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskEnded:
     """A task has reached a status that it keeps for this run. `reason` is a code, or why it is blocked."""
 
@@ -166,7 +163,7 @@ class TaskEnded:
     cost_usd: float | None = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnded:
     """The run is over or interrupted."""
 
@@ -179,7 +176,7 @@ class RunEnded:
     duration_ms: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RoundStarted:
     """The PM begins a planning round."""
 
@@ -189,7 +186,7 @@ class RoundStarted:
     model: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RoundEnded:
     """A planning round is over, with the tasks it proposed and the defects that pre-flight found in them."""
 
@@ -202,7 +199,7 @@ class RoundEnded:
     cost_usd: float | None = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
     """Something is waited for: the graph to come back, a rate limit, another process."""
 
@@ -220,7 +217,7 @@ Progress = (
     | ChecksStarted
     | CheckFinished
     | ReviewStarted
-    | AttemptEnded
+    | AttemptFinished
     | TaskEnded
     | RunEnded
     | RoundStarted

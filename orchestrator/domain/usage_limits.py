@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Literal
 
 from orchestrator.domain import stop_reasons
-from orchestrator.domain.usage import Usage
+from orchestrator.domain.usage import Usage, total_usage
 from orchestrator.domain.verdict import ALLOW, Allow, Evidence, Stop, Verdict, Warn
 
 UsageLevel = Literal["run", "task", "attempt"]
@@ -138,9 +138,9 @@ class UsageAccount:
                 "working time", bounds.working_time_s, self.elsewhere_worked_s + self.worked_s + shifts + later_s
             )
         if bounds.max_tokens is not None:
-            yield _Meter("tokens", bounds.max_tokens, after.prompt_tokens + after.completion_tokens)
+            yield _Meter("tokens", bounds.max_tokens, after.tokens)
         if bounds.max_usd is not None:
-            yield _Meter("cost", bounds.max_usd, after.usd)
+            yield _Meter("cost", bounds.max_usd, after.cost_usd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,17 +255,6 @@ def idle_s(spans: Iterable[tuple[datetime, datetime]], begun: datetime, now: dat
         idle += max((start - reached).total_seconds(), 0.0)
         reached = max(reached, end)
     return idle + max((now - reached).total_seconds(), 0.0)
-
-
-def total_usage(spends: Iterable[Usage]) -> Usage:
-    """The sum. One unknown price makes the sum's unknown (0 dollars are known)."""
-    held = tuple(spends)
-    known = [spend.usd for spend in held if spend.usd is not None]
-    return Usage(
-        prompt_tokens=sum(spend.prompt_tokens for spend in held),
-        completion_tokens=sum(spend.completion_tokens for spend in held),
-        usd=sum(known) if len(known) == len(held) else None,
-    )
 
 
 @dataclass(frozen=True, slots=True)

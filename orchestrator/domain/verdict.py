@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 Scalar = str | int | float | bool | None
 Evidence = Mapping[str, Scalar | list[Scalar]]
@@ -16,22 +17,22 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Warn:
-    """The worker is told once, with its next tool result; nothing is prevented. A `quiet` warning is only recorded, for
-    tuning."""
+    """The worker is told once, with its next tool result; nothing is prevented."""
 
+    kind: ClassVar[Literal["warn"]] = "warn"
     guard: str
     code: str
     message: str
     observed: float
     limit: float
     evidence: Evidence = field(default_factory=dict)
-    quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
     """The call is not executed; `message` is its result, so that the worker can do something else."""
 
+    kind: ClassVar[Literal["refuse"]] = "refuse"
     guard: str
     code: str
     message: str
@@ -42,8 +43,9 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The attempt ends with `code`, one of the stop codes of domain/stops.py. Absorbing."""
+    """The attempt ends with `code`, one of the stop codes of domain/stop_reasons.py. Absorbing."""
 
+    kind: ClassVar[Literal["stop"]] = "stop"
     guard: str
     code: str
     message: str

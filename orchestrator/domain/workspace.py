@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+
+from orchestrator.domain.events import FileWrite
 
 EndedBy = Literal["exited", "timeout", "idle", "memory", "output", "signal", "not_started"]
 """How a command ended: by itself, or by which bound."""
@@ -49,3 +52,18 @@ class MergeCommit:
     commit: str | None
     conflicts: tuple[str, ...] = ()
     detail: str = ""
+
+
+def writes_of(changes: Iterable[FileChange]) -> tuple[FileWrite, ...]:
+    """The changes between two trees as an event tells them."""
+    return tuple(
+        FileWrite(
+            path=change.path,
+            added=change.added,
+            removed=change.removed,
+            blob=change.blob,
+            substantive=change.substantive,
+            before=change.before,
+        )
+        for change in changes
+    )

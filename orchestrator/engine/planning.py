@@ -15,10 +15,11 @@ from orchestrator.domain.errors import PlanError
 from orchestrator.domain.plan import Plan, PlanningRound, Repository
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.progress import RoundEnded, RoundStarted
-from orchestrator.engine.loop.conversation import ConversationResult, Subject
-from orchestrator.engine.loop.dialogue import converse
+from orchestrator.domain.usage import Usage, total_usage
+from orchestrator.engine.loop.conversation import ConversationResult
+from orchestrator.engine.loop.dialogue import Dialogue, converse
 from orchestrator.engine.loop.metering import unbounded
-from orchestrator.engine.loop.totals import Totals
+from orchestrator.engine.loop.progress import ProgressFeed
 from orchestrator.engine.services import Services
 from orchestrator.planning.plan_file import PlanFile
 from orchestrator.planning.preflight import Preflight, judge_plan
@@ -46,7 +47,7 @@ def plan_from_file(
     file = examined.ready()
     plan_id = services.ids.new("p")
     judged = _judge(services, file, repository.id, plan_id, services.workspaces.files_of(base_commit))
-    plan = _plan(services, repository, base_commit, plan_id, file, judged, Totals(), "")
+    plan = _plan(services, repository, base_commit, plan_id, file, judged, Usage(), "")
     if store:
         services.writer.register_repository(repository)
         services.writer.store_plan(plan)
@@ -58,7 +59,14 @@ def plan_goal(
 ) -> PlanningResult:
     """Ask the PM, at most MOST_ROUNDS times. Raises PlanError when no round gave a plan that can be read, and the
     ModelError that ended it."""
-    draft = Plan(services.ids.new("p"), repository, goal, "draft", base_commit, services.clock.now())
+    draft = Plan(
+        id=services.ids.new("p"),
+        repository=repository,
+        goal=goal,
+        status="draft",
+        base_commit=base_commit,
+        created_at=services.clock.now(),
+    )
     if store:
         services.writer.register_repository(repository)
         services.writer.store_plan(draft)
@@ -74,7 +82,7 @@ def _rounds(services: Services, draft: Plan, workspace: Workspace, *, store: boo
     previous: Mapping[str, Any] = {}
     defects: tuple[str, ...] = ()
     outcome: PlanningResult | None = None
-    used = Totals()
+    used = Usage()
     for number in range(1, MOST_ROUNDS + 1):
         assignment = PlanningAssignment(
             goal=draft.goal,
@@ -84,13 +92,13 @@ def _rounds(services: Services, draft: Plan, workspace: Workspace, *, store: boo
             defects=defects,
             budget=services.settings.budgets.planner,
         )
-        ending, totals, model = _round(services, draft, workspace, assignment, store=store)
-        used = used.plus(totals)
-        previous = ending.arguments
-        file, defects = _read(ending, draft.goal)
+        dialogue, model = _round(services, draft, workspace, assignment, store=store)
+        used = total_usage((used, dialogue.usage))
+        previous = dialogue.result.arguments
+        file, defects = _read(dialogue.result, draft.goal)
         judged = _judge(services, file, draft.repository.id, draft.id, assignment.repository_files) if file else None
         defects = defects or (_defects(judged) if judged else ())
-        _round_ended(services, draft, number, totals, len(file.tasks) if file else 0, defects, store=store)
+        _round_ended(services, draft, number, dialogue, len(file.tasks) if file else 0, defects, store=store)
         if file and judged:
             plan = _plan(services, draft.repository, draft.base_commit, draft.id, file, judged, used, model)
             outcome = PlanningResult(replace(plan, created_at=draft.created_at), file, defects, judged.warnings, store)
@@ -118,28 +126,30 @@ def _settled(
 
 def _round(
     services: Services, draft: Plan, workspace: Workspace, assignment: PlanningAssignment, *, store: bool
-) -> tuple[ConversationResult, Totals, str]:
+) -> tuple[Dialogue, str]:
     session = services.planner.begin(assignment, workspace)
     round_id = f"{draft.id}:round{assignment.round}"
     if store:
         services.writer.store_round(PlanningRound(round_id, draft.id, assignment.round))
-    services.listener(RoundStarted(services.clock.now(), assignment.round, "plan", session.model))
-    ending, totals, duration_ms = converse(
+    services.listener(
+        RoundStarted(at=services.clock.now(), number=assignment.round, purpose="plan", model=session.model)
+    )
+    dialogue = converse(
         services,
         role="planner",
         session=session,
         owner=Owner("PlanningRound", round_id),
         workspace=workspace,
         meter=unbounded(),
-        subject=Subject("plan", assignment.round),
+        feed=ProgressFeed(services.listener, "plan", assignment.round),
         budget=assignment.budget,
         recorded=store,
     )
-    if ending.error is not None:
-        raise ending.error
-    if ending.reason == "interrupted":
+    if dialogue.result.error is not None:
+        raise dialogue.result.error
+    if dialogue.result.reason == "interrupted":
         raise KeyboardInterrupt
-    return ending, replace(totals, duration_ms=duration_ms), session.model
+    return dialogue, session.model
 
 
 def _read(ending: ConversationResult, goal: str) -> tuple[PlanFile | None, tuple[str, ...]]:
@@ -191,7 +201,7 @@ def _round_ended(
     services: Services,
     draft: Plan,
     number: int,
-    totals: Totals,
+    dialogue: Dialogue,
     tasks: int,
     defects: tuple[str, ...],
     *,
@@ -203,15 +213,25 @@ def _round_ended(
                 id=f"{draft.id}:round{number}",
                 plan_id=draft.id,
                 number=number,
-                prompt_tokens=totals.prompt_tokens,
-                cached_tokens=totals.cached_tokens,
-                completion_tokens=totals.completion_tokens,
-                cost_usd=totals.cost_usd,
-                duration_ms=totals.duration_ms,
+                prompt_tokens=dialogue.usage.prompt_tokens,
+                cached_tokens=dialogue.usage.cached_tokens,
+                completion_tokens=dialogue.usage.completion_tokens,
+                cost_usd=dialogue.usage.cost_usd,
+                duration_ms=dialogue.duration_ms,
                 defects=defects,
             )
         )
-    services.listener(RoundEnded(services.clock.now(), number, "plan", tasks, defects, totals.tokens, totals.cost_usd))
+    services.listener(
+        RoundEnded(
+            at=services.clock.now(),
+            number=number,
+            purpose="plan",
+            tasks=tasks,
+            defects=defects,
+            tokens=dialogue.usage.tokens,
+            cost_usd=dialogue.usage.cost_usd,
+        )
+    )
 
 
 def _plan(
@@ -221,7 +241,7 @@ def _plan(
     plan_id: str,
     file: PlanFile,
     judged: Preflight,
-    used: Totals,
+    used: Usage,
     model: str,
 ) -> Plan:
     return Plan(

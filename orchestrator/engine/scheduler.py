@@ -12,12 +12,12 @@ from datetime import datetime
 from pathlib import Path
 
 from orchestrator.domain.errors import GraphError, OrchestrateError, RunBoundError
-from orchestrator.domain.lifecycle import TASK_ENDED, RunStatus, TransitionError
+from orchestrator.domain.lifecycle import RunStatus, TransitionError
 from orchestrator.domain.plan import Plan
-from orchestrator.domain.progress import RunEnded, TaskEnded, Waiting
+from orchestrator.domain.progress import RunEnded, Waiting
 from orchestrator.domain.run import Claim, ClaimRequest, Run
 from orchestrator.domain.task import TaskState
-from orchestrator.engine.attempt.run_attempt import Attempt, Outcome
+from orchestrator.engine.attempt.run_attempt import run_attempt
 from orchestrator.engine.lease_heartbeat import LeaseHeartbeat, dead_owners
 from orchestrator.engine.loop.metering import RunMeter
 from orchestrator.engine.services import Services
@@ -104,12 +104,11 @@ class Scheduler:
                 continue
             try:
                 with self._meter.of_attempt(claim) as meter:
-                    outcome = Attempt(self._services, self._plan, claim, meter).execute()
+                    run_attempt(self._services, self._plan, claim, meter)
+            except OrchestrateError as error:
+                self._halted(error)
             finally:
                 self._released()
-            self._report(claim, outcome)
-            if outcome.halt is not None:
-                self._halted(outcome.halt)
 
     def _claim(self, life: LeaseHeartbeat) -> Claim | None:
         with self._changed:
@@ -183,24 +182,7 @@ class Scheduler:
                 message = (
                     f"{orphan.task_key}: the process of its last attempt is gone; the work goes on in a new attempt"
                 )
-                self._services.listener(Waiting(now, message))
-
-    def _report(self, claim: Claim, outcome: Outcome) -> None:
-        conclusion = outcome.conclusion
-        if conclusion is None or conclusion.task_status not in TASK_ENDED:
-            return
-        spend = self._services.reader.spend(run_id=self._run.id, task_id=claim.task.id)
-        self._services.listener(
-            TaskEnded(
-                self._services.clock.now(),
-                claim.task.key,
-                conclusion.task_status,
-                conclusion.task_stop_reason or "",
-                claim.number,
-                spend.prompt_tokens + spend.completion_tokens,
-                spend.usd,
-            )
-        )
+                self._services.listener(Waiting(at=now, message=message))
 
     # -- the end ---------------------------------------------------------------------------------------------------
 
@@ -211,14 +193,19 @@ class Scheduler:
         status = self._status(tasks)
         now = self._services.clock.now()
         status = self._closed(status, now)
-        spend = self._services.reader.spend(run_id=self._run.id)
+        spent = self._services.reader.spend(run_id=self._run.id)
         duration_ms = (now - self._run.started_at).total_seconds() * 1000
         self._services.listener(
             RunEnded(
-                now, self._run.id, status, self._run.branch, spend.prompt_tokens + spend.completion_tokens, spend.usd,
-                duration_ms,
+                at=now,
+                run_id=self._run.id,
+                status=status,
+                branch=self._run.branch,
+                tokens=spent.tokens,
+                cost_usd=spent.cost_usd,
+                duration_ms=duration_ms,
             )
-        )  # fmt: skip
+        )
         return RunResult(self._run, status, tasks, self._halt, self._interrupted.is_set())
 
     def _closed(self, status: RunStatus, now: datetime) -> RunStatus:

@@ -48,7 +48,7 @@ class BudgetGuard:
     def observe(self, event: Event) -> tuple[BudgetGuard, Verdict]:
         """Judge a call before it runs; count it after; take grants in."""
         if isinstance(event, TurnRequested):
-            closed = event.seq if event.tools_withheld and self.used >= self.budget else None
+            closed = event.seq if event.request.tools_withheld and self.used >= self.budget else None
             return (self if closed == self.closed_in else replace(self, closed_in=closed)), ALLOW
         if isinstance(event, ToolRequested):
             return self._requested(event)

@@ -56,14 +56,14 @@ class DeadlineGuard:
         if isinstance(event, Resumed):
             gone = max((event.at - event.last_event_at).total_seconds(), 0.0)
             return replace(self, away=self.away + gone), ALLOW
-        waited = event.wait_ms / 1000 if self.working and isinstance(event, ReplyReceived) else 0.0
+        waited = event.reply.wait_ms / 1000 if self.working and isinstance(event, ReplyReceived) else 0.0
         away = self.away + max(waited, 0.0)
         passed = (event.at - self.started).total_seconds() - away
         held = self._in_turn(event, passed) if isinstance(event, TurnRequested) else self
         return replace(held, away=away, passed=passed)._judge(event, self.limit)
 
     def _in_turn(self, event: TurnRequested, passed: float) -> DeadlineGuard:
-        forced = self._ahead if self.withholds_tools and event.tools_withheld else None
+        forced = self._ahead if self.withholds_tools and event.request.tools_withheld else None
         return replace(self, turn_at=passed, forced=forced)
 
     def _judge(self, event: Event, limit: float) -> tuple[DeadlineGuard, Verdict]:
@@ -96,5 +96,5 @@ def _begins_something(event: Event) -> bool:
 
 def _asks_further(event: Event) -> str:
     """The first call of a reply that finishes nothing."""
-    calls = event.calls if isinstance(event, ReplyReceived) else ()
+    calls = event.reply.calls if isinstance(event, ReplyReceived) else ()
     return next((call.tool for call in calls if not finishing(call)), "")

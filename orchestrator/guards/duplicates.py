@@ -10,12 +10,12 @@ from orchestrator.domain.events import (
     BudgetDecided,
     Event,
     ReplyReceived,
-    RequestedCall,
     Resumed,
     ScopeDecided,
     ToolFinished,
     ToolRequested,
 )
+from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.verdict import ALLOW, Refuse, Verdict
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.recent import forget, remember
@@ -53,14 +53,14 @@ class Duplicates:
         """Before the first turn."""
         return cls(limits)
 
-    def earlier(self, call: RequestedCall) -> int | None:
+    def earlier(self, call: ToolCall) -> int | None:
         """The seq of the call whose result answers this one, or None when it must be executed."""
         known = self.batch.get(call.signature)
         if known is not None:
             return known[0]
         return self.results.get(call.signature) if call.pure else None
 
-    def refusal(self, call: RequestedCall, *, forcing: bool = False) -> Refuse | None:
+    def refusal(self, call: ToolCall, *, forcing: bool = False) -> Refuse | None:
         """The refusal of a call that failed too often, unless something changed since. `forcing`: the next turn is to
         have its tools withheld, and then the advice is no other call."""
         error, count = self.failures.get(call.signature, ("", 0))
@@ -112,7 +112,7 @@ class Duplicates:
     def _finished(self, event: ToolFinished) -> Duplicates:
         if event.status == "refused":
             return self._know(event, "failure" if self.refusal(event.call) else "grant")
-        if event.status == "duplicate" or event.error_kind == "malformed":
+        if event.status == "duplicate" or event.result.error_kind == "malformed":
             return self
         if event.call.pure:
             return self._read(event)
@@ -146,8 +146,8 @@ class Duplicates:
 
     def _failed(self, event: ToolFinished) -> Mapping[str, tuple[str, int]]:
         """A failure with another error is news: polling for something to come up is no repetition."""
-        if event.error_kind == "infrastructure":
+        if event.result.error_kind == "infrastructure":
             return self.failures
-        signature, brought = event.call.signature, event.error_hash or event.outcome_hash
+        signature, brought = event.call.signature, event.result.error_hash or event.result.outcome_hash
         error, count = self.failures.get(signature, ("", 0))
         return remember(self.failures, signature, (brought, count + 1 if brought == error else 1))

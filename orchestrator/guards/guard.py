@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol, Self
 
-from orchestrator.domain import stop_reasons
-from orchestrator.domain.events import Event, RequestedCall, ToolFinished
+from orchestrator.domain import stop_reasons, tools
+from orchestrator.domain.events import Event, ToolFinished
+from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.verdict import Evidence, Stop, Verdict
-
-FINISHING = frozenset({"finish_task", "give_up", "submit_review", "submit_plan", "submit_decision"})
-"""The control tools that end a conversation: what is left when tools are withheld."""
 
 
 class Guard(Protocol):
@@ -23,18 +21,15 @@ class Guard(Protocol):
 def stop(guard: str, code: str, observed: float, limit: float, evidence: Evidence | None = None) -> Stop:
     """A Stop whose message is the taxonomy's."""
     seen = evidence or {}
-    return Stop(
-        guard, code, stop_reasons.explain(code, observed, limit, seen), observed=observed, limit=limit, evidence=seen
-    )
+    message = stop_reasons.explain(code, observed, limit, seen)
+    return Stop(guard=guard, code=code, message=message, observed=observed, limit=limit, evidence=seen)
 
 
 def executed(event: ToolFinished) -> bool:
     """Whether the call's tool ran, or may have run before a crash; control tools never count."""
-    if event.call.control or event.error_kind == "malformed":
-        return False
-    return event.status in ("ok", "error", "interrupted")
+    return tools.executed(event.call, event.status)
 
 
-def finishing(call: RequestedCall) -> bool:
+def finishing(call: ToolCall) -> bool:
     """Whether the call is one of those left when tools are withheld."""
-    return call.tool in FINISHING
+    return call.tool in tools.FINISHING_NAMES

@@ -10,12 +10,13 @@ from typing import Literal
 from orchestrator.domain.events import (
     Event,
     Finished,
+    GuardCounters,
     GuardFired,
     ReplyReceived,
-    RequestedCall,
     ToolFinished,
     ToolRequested,
 )
+from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.verdict import ALLOW, Allow, Stop, Verdict, strictness
 from orchestrator.guards.budget import BudgetGuard
 from orchestrator.guards.checkpoint import CheckpointGuard
@@ -87,14 +88,15 @@ class GuardSet:
         return self._budget.used
 
     @property
-    def calls_requested(self) -> int:
-        """Calls asked for so far, as the request bound counts them."""
-        return self._budget.requested
-
-    @property
-    def requests_limit(self) -> int:
-        """Calls that may be asked for, grants included."""
-        return self._budget.most_requests
+    def counters(self) -> GuardCounters:
+        """How things stand, as every turn's record has it."""
+        return GuardCounters(
+            calls_used=self._budget.used,
+            calls_limit=self._budget.budget,
+            requests_used=self._budget.requested,
+            requests_limit=self._budget.most_requests,
+            stall_count=self._stall.count,
+        )
 
     @property
     def withholds_tools(self) -> bool:
@@ -112,12 +114,7 @@ class GuardSet:
         """Whether a progress report should be asked for with the next notices."""
         return any(guard.due for guard in self.guards if isinstance(guard, CheckpointGuard))
 
-    @property
-    def stall_count(self) -> int:
-        """Identical batches in a row without a new result."""
-        return self._stall.count
-
-    def earlier(self, call: RequestedCall) -> int | None:
+    def earlier(self, call: ToolCall) -> int | None:
         """The seq of the call whose result answers this one, or None when it must be executed."""
         return self.duplicates.earlier(call)
 
@@ -173,9 +170,9 @@ class GuardSet:
         return replace(self, stopped=failed), (failed,)
 
 
-def _repeats(reply: ReplyReceived) -> frozenset[int]:
+def _repeats(event: ReplyReceived) -> frozenset[int]:
     first: dict[str, int] = {}
-    return frozenset(c.seq for c in reply.calls if first.setdefault(c.signature, c.seq) != c.seq)
+    return frozenset(c.seq for c in event.reply.calls if first.setdefault(c.signature, c.seq) != c.seq)
 
 
 def replay(guard_set: GuardSet, events: Sequence[Event]) -> GuardSet:

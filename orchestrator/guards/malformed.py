@@ -23,11 +23,11 @@ class MalformedGuard:
 
     def observe(self, event: Event) -> tuple[MalformedGuard, Verdict]:
         """Count replies of which no call can be executed."""
-        if not isinstance(event, ReplyReceived) or not event.calls:
+        if not isinstance(event, ReplyReceived) or not event.reply.calls:
             return self, ALLOW
-        if any(call.defect is None for call in event.calls):
+        if any(call.defect is None for call in event.reply.calls):
             return (replace(self, replies=0) if self.replies else self), ALLOW
-        return replace(self, replies=self.replies + 1)._judge(event.calls[0].defect or "")
+        return replace(self, replies=self.replies + 1)._judge(event.reply.calls[0].defect or "")
 
     def _judge(self, defect: str) -> tuple[MalformedGuard, Verdict]:
         most = self.limits.malformed_replies

@@ -23,7 +23,7 @@ class NoActionGuard:
         """Count replies without a call."""
         if not isinstance(event, ReplyReceived) or event.failed:
             return self, ALLOW
-        if event.calls:
+        if event.reply.calls:
             return (replace(self, turns=0) if self.turns else self), ALLOW
         return replace(self, turns=self.turns + 1)._judge()
 

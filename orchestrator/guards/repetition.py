@@ -39,10 +39,10 @@ class RepetitionGuard:
         """Add a finished call; infrastructure errors never count."""
         if isinstance(event, ReplyReceived):
             return replace(self, reply=self.reply + 1), ALLOW
-        if not isinstance(event, ToolFinished) or event.error_kind == "infrastructure":
+        if not isinstance(event, ToolFinished) or event.result.error_kind == "infrastructure":
             return self, ALLOW
         tree = self.tree.after(event)
-        triples = self.triples.add((event.call.signature, event.outcome_hash, tree.id, event.call.tool))
+        triples = self.triples.add((event.call.signature, event.result.outcome_hash, tree.id, event.call.tool))
         replies = (*self.replies, self.reply)[-self.limits.cycle_longest - 1 :]
         return replace(self, triples=triples, replies=replies, tree=tree)._judge(event)
 

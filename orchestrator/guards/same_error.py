@@ -55,18 +55,18 @@ class SameErrorGuard:
         tree = self.tree.after(event)
         here = self if tree.id == self.tree.id else replace(self, streaks={})
         here = here if tree is self.tree else replace(here, tree=tree)
-        if event.error_kind != "tool" or not event.error_hash:
+        if event.result.error_kind != "tool" or not event.result.error_hash:
             return here, ALLOW
         error, count, reply = here.streaks.get(event.call.tool, ("", 0, -1))
-        if error == event.error_hash and reply == self.reply and reply > 0:
+        if error == event.result.error_hash and reply == self.reply and reply > 0:
             return here, ALLOW
-        count = count + 1 if error == event.error_hash else 1
-        streaks = remember(here.streaks, event.call.tool, (event.error_hash, count, self.reply), _TOOLS)
+        count = count + 1 if error == event.result.error_hash else 1
+        streaks = remember(here.streaks, event.call.tool, (event.result.error_hash, count, self.reply), _TOOLS)
         return replace(here, streaks=streaks), self._judge(event, count)
 
     def _judge(self, event: ToolFinished, count: int) -> Verdict:
         limits = self.limits
-        evidence: Evidence = {"tool": event.call.tool, "error": event.result[-160:].strip()}
+        evidence: Evidence = {"tool": event.call.tool, "error": event.result.text[-160:].strip()}
         if count >= limits.same_error_stop:
             return stop(_NAME, _CODE, count, limits.same_error_stop, evidence)
         if count != limits.same_error_warn:

@@ -69,8 +69,8 @@ class StallGuard:
         here, signature = replace(self, tree=self.tree.after(event)), event.call.signature
         if signature not in self.batch:
             return here
-        brought = event.outcome_hash
-        if event.error_kind == "infrastructure":  # it says nothing about the worker: unlike any other outcome
+        brought = event.result.outcome_hash
+        if event.result.error_kind == "infrastructure":  # it says nothing about the worker: unlike any other outcome
             brought = str(event.seq)
         elif event.status == "refused" and self.earlier is not None:
             brought = dict(self.earlier[0]).get(signature, brought)
@@ -78,7 +78,7 @@ class StallGuard:
 
     def _turn(self, event: TurnRequested) -> StallGuard:
         forces = self.forces
-        forced = forces and event.tools_withheld
+        forced = forces and event.request.tools_withheld
         unchanged = forces == self.forcing and forced == self.forced
         return self if unchanged else replace(self, forcing=forces, forced=forced)
 
@@ -86,11 +86,11 @@ class StallGuard:
         return frozenset(self.results.items()), self.tree.id
 
     def _forced_reply(self, event: ReplyReceived) -> tuple[StallGuard, Verdict]:
-        others = [call for call in event.calls if not finishing(call)]
+        others = [call for call in event.reply.calls if not finishing(call)]
         if others:
-            again = frozenset(call.signature for call in event.calls) == self.batch
+            again = frozenset(call.signature for call in event.reply.calls) == self.batch
             return self, self._stop(event, self.count + again, f"asked for {'the same' if again else 'other'} calls")
-        if event.calls:
+        if event.reply.calls:
             return self, ALLOW
         if self.borne:
             return self, self._stop(event, self.count, "replied with text for the second time")
@@ -100,10 +100,10 @@ class StallGuard:
         return stop(_NAME, _CODE, count, self.limits.stall_batches + 1, {"told to finish, it": did, **_tools(event)})
 
     def _replied(self, event: ReplyReceived) -> tuple[StallGuard, Verdict]:
-        if not event.calls:
+        if not event.reply.calls:
             return self, ALLOW
-        then = self._next(frozenset(call.signature for call in event.calls))
-        refuses = any(not finishing(call) for call in event.calls)
+        then = self._next(frozenset(call.signature for call in event.reply.calls))
+        refuses = any(not finishing(call) for call in event.reply.calls)
         if refuses and then.batches.completed(self.limits.cycle_rounds) is not None:
             return then, stop(_NAME, _CODE, self.limits.cycle_rounds, self.limits.cycle_rounds, _tools(event))
         return then._judge(event)
@@ -136,4 +136,4 @@ class StallGuard:
 
 
 def _tools(event: ReplyReceived) -> Evidence:
-    return {"tools": [call.tool for call in event.calls[:8]]}
+    return {"tools": [call.tool for call in event.reply.calls[:8]]}

@@ -57,7 +57,7 @@ class UsageGuard:
         return self, ALLOW
 
     def _reserve(self, event: TurnRequested, limit: float) -> tuple[UsageGuard, Verdict]:
-        amount = event.reserved_tokens if self.unit == "tokens" else event.reserved_usd
+        amount = event.request.reserved_tokens if self.unit == "tokens" else event.request.reserved_usd
         held = replace(
             self,
             settled=self.settled + self.reserved,  # a turn that never settled counts with what it reserved
@@ -65,10 +65,12 @@ class UsageGuard:
             turn=event.seq,
             unpriced=self.unpriced or amount is None,
             pace=self.pace.requested(amount or 0.0),
-            forced=self._ahead if self.withholds_tools and event.tools_withheld else None,
+            forced=self._ahead if self.withholds_tools and event.request.tools_withheld else None,
         )
         if held.unpriced:
-            return held, stop(self.unit, _CODES[self.unit], held.settled, limit, {"unknown price of": event.model})
+            return held, stop(
+                self.unit, _CODES[self.unit], held.settled, limit, {"unknown price of": event.request.model}
+            )
         total = held.settled + held.reserved
         if total <= limit:
             return held._warn(limit)
@@ -77,16 +79,18 @@ class UsageGuard:
 
     def _replied(self, event: ReplyReceived, limit: float) -> tuple[UsageGuard, Verdict]:
         after = self._settle(event)
-        others = [call.tool for call in event.calls if not finishing(call)]
+        others = [call.tool for call in event.reply.calls if not finishing(call)]
         if self.forced is not None and others:
             evidence: Evidence = {"spent": after.settled, "asked for in the finishing turn": others[0]}
             return after, stop(self.unit, _CODES[self.unit], self.forced, limit, evidence)
         return after._warn(limit)
 
     def _settle(self, event: ReplyReceived) -> UsageGuard:
-        amount = (event.prompt_tokens + event.completion_tokens if self.unit == "tokens" else event.cost_usd) or 0.0
+        amount = (
+            event.reply.prompt_tokens + event.reply.completion_tokens if self.unit == "tokens" else event.reply.cost_usd
+        ) or 0.0
         mine = event.seq == self.turn
-        unknown = self.unit == "cost" and event.cost_usd is None
+        unknown = self.unit == "cost" and event.reply.cost_usd is None
         return replace(
             self,
             settled=self.settled + amount,

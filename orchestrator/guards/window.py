@@ -27,18 +27,18 @@ class WindowGuard:
 
     def observe(self, event: Event) -> tuple[WindowGuard, Verdict]:
         """Compare the window after a compaction with its cap; one of which the cap is not known says nothing."""
-        if not isinstance(event, Compacted) or event.token_cap <= 0:
+        if not isinstance(event, Compacted) or event.request.token_cap <= 0:
             return self, ALLOW
-        if event.window_tokens <= (1 - _LEAST) * event.token_cap:
+        if event.request.window_tokens <= (1 - _LEAST) * event.request.token_cap:
             return replace(self, in_vain=0), ALLOW
         return replace(self, in_vain=self.in_vain + 1)._judge(event)
 
     def _judge(self, event: Compacted) -> tuple[WindowGuard, Verdict]:
         most = self.limits.compactions_without_headroom
         evidence = {
-            "tokens before compaction": event.uncompacted_tokens,
-            "after it": event.window_tokens,
-            "cap": event.token_cap,
+            "tokens before compaction": event.request.uncompacted_tokens,
+            "after it": event.request.window_tokens,
+            "cap": event.request.token_cap,
         }
         if self.in_vain >= most:
             return self, stop(_NAME, _CODE, self.in_vain, most, evidence)

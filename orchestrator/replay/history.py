@@ -8,7 +8,7 @@ from typing import Any
 
 from orchestrator.domain.events import Event, ToolFinished
 from orchestrator.domain.ports import GraphReader
-from orchestrator.gates.completion import continues
+from orchestrator.gates.retry import resumes
 from orchestrator.replay.replay import Replay, ReplayLimits, replay_attempt, replay_trace, shape
 from orchestrator.replay.traces import Trace, TraceCall
 from orchestrator.reports.ask import ask_graph
@@ -29,7 +29,7 @@ def replay_graph(
 def inherited_events(reader: GraphReader, attempt_id: str) -> tuple[Event, ...]:
     """The events of the attempts that were cut off and that this one continues, oldest first."""
     follows = reader.attempt(attempt_id).follows
-    if follows is None or not continues(reader.attempt(follows)):
+    if follows is None or not resumes(reader.attempt(follows)):
         return ()
     return (*inherited_events(reader, follows), *reader.events(follows))
 
@@ -57,6 +57,6 @@ def _trace_call(event: ToolFinished) -> TraceCall:
         name=event.call.tool,
         arguments=arguments if isinstance(arguments, dict) else {},
         ok=event.status in ("ok", "duplicate"),
-        result_sha=event.outcome_hash,
-        result_chars=len(event.result),
+        result_sha=event.result.outcome_hash,
+        result_chars=len(event.result.text),
     )

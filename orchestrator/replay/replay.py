@@ -13,7 +13,7 @@ from orchestrator.domain.errors import UserError
 from orchestrator.domain.events import Event, GuardFired, ReplyReceived, ToolFinished, ToolRequested
 from orchestrator.domain.text import nearest
 from orchestrator.domain.usage_limits import LEDGER as LEDGER
-from orchestrator.domain.verdict import Allow, Refuse, Stop, Verdict, Warn
+from orchestrator.domain.verdict import Allow, Refuse, Stop, Warn
 from orchestrator.guards.guard import executed
 from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
@@ -21,7 +21,6 @@ from orchestrator.replay.traces import Trace, events_of_trace
 
 _UNBOUNDED = 10**9
 _FORMER_GUARDS = ("names_only",)  # 0.1 recorded it for tuning and acted on none of it
-_KINDS: Mapping[type[Verdict], Literal["warn", "refuse", "stop"]] = {Warn: "warn", Refuse: "refuse", Stop: "stop"}
 # What a trace knows nothing of holds for it only where the limits set it.
 _UNKNOWN_TO_TRACES: Mapping[str, int | None] = {
     "progress_every": _UNBOUNDED,
@@ -165,7 +164,7 @@ def disagreements(
     """Where a replay under an attempt's own limits differs from the verdicts recorded with it; empty when the live
     guards and the replayed ones agree. The ledger's verdicts are no fold over one attempt and are left out, and so are
     those of guards that are no longer there and the wording, which another version may have changed."""
-    live = [_recorded(fired) for fired in recorded if fired.guard not in (LEDGER, *_FORMER_GUARDS)]
+    live = [_recorded(fired) for fired in recorded if fired.verdict.guard not in (LEDGER, *_FORMER_GUARDS)]
     again = replay_attempt(events, limits, budget, allowed_paths, inherited).fired
     replayed = [replace(fired, message="") for fired in again]
     length = max(len(live), len(replayed))
@@ -207,18 +206,18 @@ def _entry(fired: Fired, replay: Replay) -> dict[str, Any]:
 
 def _fired(verdict: Warn | Refuse | Stop, at_tool_call: int) -> Fired:
     return Fired(
-        verdict.guard,
-        _KINDS[type(verdict)],
-        verdict.code,
-        verdict.message,
-        verdict.observed,
-        verdict.limit,
-        at_tool_call,
+        guard=verdict.guard,
+        verdict=verdict.kind,
+        code=verdict.code,
+        message=verdict.message,
+        observed=verdict.observed,
+        limit=verdict.limit,
+        at_tool_call=at_tool_call,
     )
 
 
 def _recorded(event: GuardFired) -> Fired:
-    return Fired(event.guard, event.verdict, event.code, "", event.observed, event.limit, event.at_tool_call)
+    return replace(_fired(event.verdict, event.at_tool_call), message="")
 
 
 def _padded(fired: list[Fired], length: int) -> list[Fired | None]:

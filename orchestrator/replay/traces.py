@@ -19,8 +19,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from orchestrator.domain.errors import UserError
-from orchestrator.domain.events import Event, FileWrite, ReplyReceived, RequestedCall, ToolFinished, ToolRequested
-from orchestrator.domain.events import TurnRequested as Turn
+from orchestrator.domain.events import Event, FileWrite, ReplyReceived, ToolFinished, ToolRequested, TurnRequested
+from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
+from orchestrator.domain.tools import CONTROL_NAMES
 
 MOST_CALLS = 500
 """Calls after which a trace that is repeated for ever is given up."""
@@ -32,7 +33,6 @@ code, directory, interpreter."""
 _AT = datetime(2000, 1, 1, tzinfo=UTC)
 _WRITES = frozenset({"write_file", "edit_file", "delete_file"})
 _PURE = frozenset({"read_file", "list_files", "search", "read_output"})
-_CONTROL = frozenset({"finish_task", "give_up", "report_progress", "request_budget", "request_scope"})
 
 
 class TraceCall(BaseModel):
@@ -117,17 +117,16 @@ class _Tree:
 
 def _turn(call: TraceCall, seq: int, tree: _Tree) -> Iterator[Event]:
     requested = _requested(call, seq + 1)
-    yield Turn(seq, _AT, "", reserved_tokens=0, reserved_usd=0.0, window_messages=0, window_tokens=0)
-    yield ReplyReceived(
-        seq, _AT, "", (requested,), prompt_tokens=0, cached_tokens=0, completion_tokens=0, cost_usd=0.0, latency_ms=0.0,
-        wait_ms=0.0, retries=0, finish_reason="tool_calls", model="",
-    )  # fmt: skip
-    yield ToolRequested(seq + 1, _AT, seq, requested)
+    request = ModelRequest(model="", window_messages=0, window_tokens=0, reserved_tokens=0, reserved_usd=0.0)
+    yield TurnRequested(seq=seq, at=_AT, request=request)
+    reply = ModelReply(text="", calls=(requested,), finish_reason="tool_calls", model="")
+    yield ReplyReceived(seq=seq, at=_AT, reply=reply)
+    yield ToolRequested(at=_AT, turn_seq=seq, call=requested)
     yield _finished(call, requested, tree)
 
 
-def _requested(call: TraceCall, seq: int) -> RequestedCall:
-    return RequestedCall(
+def _requested(call: TraceCall, seq: int) -> ToolCall:
+    return ToolCall(
         seq=seq,
         call_id=str(seq),
         tool=call.name,
@@ -135,22 +134,23 @@ def _requested(call: TraceCall, seq: int) -> RequestedCall:
         signature=_signature(call),
         mutating=call.name in _WRITES or call.name == "run_command",
         pure=call.name in _PURE,
-        control=call.name in _CONTROL,
+        control=call.name in CONTROL_NAMES,
     )
 
 
-def _finished(call: TraceCall, requested: RequestedCall, tree: _Tree) -> ToolFinished:
+def _finished(call: TraceCall, requested: ToolCall, tree: _Tree) -> ToolFinished:
     writes = _writes(call, requested.signature) if call.ok and call.name in _WRITES else ()
+    result = ToolResult(
+        text="",
+        outcome_hash=call.result_sha,
+        error_kind="none" if call.ok else "tool",
+        error_hash="" if call.ok else _error(call, requested.signature),
+    )
     return ToolFinished(
-        seq=requested.seq,
         at=_AT,
         call=requested,
         status="ok" if call.ok else "error",
-        result="",
-        outcome_hash=call.result_sha,
-        duration_ms=0.0,
-        error_kind="none" if call.ok else "tool",
-        error_hash="" if call.ok else _error(call, requested.signature),
+        result=result,
         tree_after=tree.write(writes[0].path, writes[0].blob) if writes else None,
         writes=writes,
     )
@@ -159,7 +159,7 @@ def _finished(call: TraceCall, requested: RequestedCall, tree: _Tree) -> ToolFin
 def _writes(call: TraceCall, signature: str) -> tuple[FileWrite, ...]:
     path = posixpath.normpath(str(call.arguments.get("path", "")))
     blob = "" if call.name == "delete_file" else _hash(f"{signature} {call.result_sha}")
-    return (FileWrite(path, added=0, removed=0, blob=blob, substantive=_substantive(call.arguments)),)
+    return (FileWrite(path=path, added=0, removed=0, blob=blob, substantive=_substantive(call.arguments)),)
 
 
 def _error(call: TraceCall, signature: str) -> str:

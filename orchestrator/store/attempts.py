@@ -1,44 +1,55 @@
-"""Checks, reviews, and the one transaction that ends an attempt."""
+"""Attempts while they live, their checks and reviews, and how they are read back."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
-from datetime import UTC
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from orchestrator.domain.attempt import AttemptResult, Check
-from orchestrator.domain.errors import StaleFenceError
+from orchestrator.domain.attempt import AttemptSummary, Check
+from orchestrator.domain.errors import UserError
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import check_transition
-from orchestrator.domain.review import Review
+from orchestrator.domain.review import Criterion, Review
 from orchestrator.domain.run import Claim
-from orchestrator.store.connection import Row, Transaction
-from orchestrator.store.mapping import instant, iso
-from orchestrator.store.part import Part, fence, stale
-from orchestrator.store.runs import BARRING, block_dependents, release_dependents
+from orchestrator.domain.usage import Usage
+from orchestrator.store.connection import Transaction
+from orchestrator.store.mapping import build, mapping_properties
+from orchestrator.store.records import Records, fence
 
 
-class _HeadMovedError(Exception):
-    """Rolls the transaction back: the run's head is not what the merge was built on."""
+class Attempts(Records):
+    """Attempts."""
 
+    def describe_attempt(self, claim: Claim, properties: Mapping[str, Any]) -> None:
+        """Set properties of the running attempt (snake case names). Raises StaleFenceError."""
+        named = dict(properties)
+        follows = named.pop("follows", None)
+        row = self._stored(mapping_properties(named))
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Ending:
-    """The rows of a conclusion, made before the transaction so that repeating it costs nothing."""
+        def work(tx: Transaction) -> None:
+            fence(tx, claim.attempt_id, claim.fence)
+            tx.run("attempt_set", attemptId=claim.attempt_id, properties=row)
+            if follows is not None:
+                tx.run("attempt_follow", attemptId=claim.attempt_id, follows=follows)
 
-    attempt: Row
-    task: Row
-    review: Row | None
-    criteria: list[Row]
-    raised: list[Row]
-    found: list[Row]
-    decision: Row | None
-    diagnosis: Row | None
+        self._connection.write(work)
 
+    def await_review(self, claim: Claim, worker_output: str, tree_after: str, at: datetime) -> None:
+        """Task and attempt go from running to awaiting_qc. Raises StaleFenceError."""
+        row = self._stored({"status": "awaiting_qc", "workerOutput": worker_output, "treeAfter": tree_after})
 
-class Attempts(Part):
-    """How attempts end."""
+        def work(tx: Transaction) -> None:
+            found = fence(tx, claim.attempt_id, claim.fence, at)
+            if found["status"] == "awaiting_qc":
+                return  # repeated after a lost acknowledgement
+            task = tx.run("task_lock", taskId=claim.task.id, by=claim.attempt_id)[0]
+            check_transition("Task", task["status"], "awaiting_qc")
+            check_transition("Attempt", found["status"], "awaiting_qc")
+            tx.run("attempt_set", attemptId=claim.attempt_id, properties=row)
+            tx.run("task_status", taskId=claim.task.id, status="awaiting_qc")
+
+        self._connection.write(work)
 
     def record_checks(self, claim: Claim, checks: Sequence[Check]) -> None:
         """Attach checks to the attempt. Raises StaleFenceError."""
@@ -52,7 +63,7 @@ class Attempts(Part):
 
     def begin_review(self, claim: Claim, review: Review) -> None:
         """Create the Review node, so that its turns can hang on it. Raises StaleFenceError."""
-        row = self._review_row(review)
+        row = self._row(review, without=("criteria", "findings"), name=review_name(review))
 
         def work(tx: Transaction) -> None:
             fence(tx, claim.attempt_id, claim.fence)
@@ -60,157 +71,58 @@ class Attempts(Part):
 
         self._connection.write(work)
 
-    def conclude(self, claim: Claim, conclusion: AttemptResult) -> bool:
-        """End the attempt in one transaction; blocks or releases dependents. False, with nothing written, when the
-        run's head is no longer `head_before`. True again when the same conclusion is repeated. Raises StaleFenceError,
-        and TransitionError for a step that lifecycle.py does not have."""
-        ending = self._ending(claim, conclusion)
-        try:
-            return self._connection.write(lambda tx: _conclude(tx, claim, conclusion, ending))
-        except _HeadMovedError:
-            return False
+    def history(self, task_id: str) -> tuple[AttemptSummary, ...]:
+        """A task's attempts, oldest first."""
+        return tuple(self.attempt(row["id"]) for row in self._rows("history_read", taskId=task_id))
 
-    def _ending(self, claim: Claim, conclusion: AttemptResult) -> _Ending:
-        review = conclusion.review
-        pass_id = conclusion.decision.pass_id if conclusion.decision else None
-        return _Ending(
-            attempt=self._stored(_attempt_values(conclusion)),
-            task=self._stored(_task_values(claim, conclusion)),
-            review=None if review is None else self._review_row(review),
-            criteria=self._criteria(review),
-            raised=self._finding_rows(review.id, review.findings, pass_id) if review else [],
-            found=self._finding_rows(claim.attempt_id, conclusion.findings, pass_id),
-            decision=self._part_row(claim.attempt_id, "decision", conclusion.decision),
-            diagnosis=self._part_row(claim.attempt_id, "diagnosis", conclusion.diagnosis),
-        )
+    def attempt(self, attempt_id: str) -> AttemptSummary:
+        """One attempt, with its checks and findings (the gates' and the review's, each once). Raises UserError for an
+        unknown id."""
 
-    def _review_row(self, review: Review) -> Row:
-        verdict = {True: "passed", False: "failed", None: "open"}[review.passed]
-        return self._row(review, without=("criteria", "findings"), name=f"Review: {verdict}")
+        def work(tx: Transaction) -> AttemptSummary:
+            rows = tx.run("attempt_read", attemptId=attempt_id)
+            if not rows:
+                raise UserError(f"There is no attempt {attempt_id}.", next_step="`orchestrate show TASK` lists them.")
+            stored = rows[0]["attempt"]
+            found = self._findings(tx, "attempt_findings", attempt_id)
+            raised = self._findings(tx, "review_findings", attempt_id)
+            checks = tx.run("attempt_checks", attemptId=attempt_id)
+            return self._build(
+                AttemptSummary,
+                stored,
+                usage=build(Usage, stored),
+                findings=tuple(dict.fromkeys(found + raised)),
+                checks=tuple(self._build(Check, row["check"]) for row in checks),
+            )
 
-    def _criteria(self, review: Review | None) -> list[Row]:
-        return (
-            [
-                self._row(criterion, id=f"{review.id}:criterion{number}", name=criterion.text[:60], position=number)
-                for number, criterion in enumerate(review.criteria)
-            ]
-            if review
-            else []
-        )
+        return self._connection.read(work)
 
-    def _finding_rows(self, owner_id: str, findings: Sequence[Finding], pass_id: str | None) -> list[Row]:
-        return [
-            self._row(finding, id=f"{owner_id}:finding{number}", name=finding.code, position=number, passId=pass_id)
-            for number, finding in enumerate(findings)
-        ]
+    def review_of(self, attempt_id: str) -> Review | None:
+        """The attempt's review."""
 
-    def _part_row(self, attempt_id: str, kind: str, record: Any) -> Row | None:
-        name = getattr(record, "decision", kind)
-        return None if record is None else self._row(record, id=f"{attempt_id}:{kind}", name=name)
+        def work(tx: Transaction) -> Review | None:
+            rows = tx.run("review_read", attemptId=attempt_id)
+            if not rows:
+                return None
+            criteria = tx.run("review_criteria", attemptId=attempt_id)
+            return self._build(
+                Review,
+                rows[0]["review"],
+                criteria=tuple(self._build(Criterion, row["criterion"]) for row in criteria),
+                findings=self._findings(tx, "review_findings", attempt_id),
+            )
 
+        return self._connection.read(work)
 
-def _attempt_values(conclusion: AttemptResult) -> Row:
-    totals = dataclasses.asdict(conclusion.totals)
-    findings = (*conclusion.findings, *(conclusion.review.findings if conclusion.review else ()))
-    values: Row = {
-        "status": conclusion.attempt_status,
-        "stopReason": conclusion.stop_reason,
-        "stopDetail": conclusion.stop_detail,
-        "finishedAt": iso(conclusion.at),
-        "durationMs": conclusion.duration_ms,
-        "toolCallCount": totals["tool_call_count"],
-        "turnCount": totals["turn_count"],
-        "promptTokens": totals["prompt_tokens"],
-        "cachedTokens": totals["cached_tokens"],
-        "completionTokens": totals["completion_tokens"],
-        "tokenCount": totals["prompt_tokens"] + totals["completion_tokens"],
-        "costUsd": totals["cost_usd"],
-        "filesChanged": totals["files_changed"],
-        "linesChanged": totals["lines_changed"],
-        "workerOutput": conclusion.worker_output,
-        "issues": list(dict.fromkeys(finding.message for finding in findings)),
-        "requiredFixes": list(dict.fromkeys(finding.required_fix for finding in findings if finding.required_fix)),
-        "errorContextJson": conclusion.error_context,
-        "commit": conclusion.commit,
-    }
-    if conclusion.tree_after is not None:
-        values["treeAfter"] = conclusion.tree_after
-    return values | _review_values(conclusion.review)
+    def accepted_calls(self, repository_id: str) -> Mapping[str, tuple[int, ...]]:
+        """The tool calls of each accepted attempt in a repository, by the kind of its task."""
+        rows = self._rows("accepted_calls", repositoryId=repository_id)
+        return {row["kind"]: tuple(row["calls"]) for row in rows}
+
+    def _findings(self, tx: Transaction, name: str, attempt_id: str) -> tuple[Finding, ...]:
+        return tuple(self._build(Finding, row["finding"]) for row in tx.run(name, attemptId=attempt_id))
 
 
-def _task_values(claim: Claim, conclusion: AttemptResult) -> Row:
-    totals = conclusion.totals
-    return {
-        "status": conclusion.task_status,
-        "stopReason": conclusion.task_stop_reason,
-        "attemptNumber": claim.number,
-        "toolCallCount": totals.tool_call_count,
-        "durationMs": conclusion.duration_ms,
-        "tokenCount": totals.prompt_tokens + totals.completion_tokens,
-        "workerOutput": conclusion.worker_output,
-    } | _review_values(conclusion.review)
-
-
-def _review_values(review: Review | None) -> Row:
-    if review is None:
-        return {"qcPassed": None, "qcScore": None, "qcFeedback": None}
-    return {"qcPassed": review.passed, "qcScore": review.score, "qcFeedback": review.feedback}
-
-
-def _conclude(tx: Transaction, claim: Claim, conclusion: AttemptResult, ending: _Ending) -> bool:
-    if _concluded_before(tx, claim, conclusion):
-        return True
-    _move_head(tx, claim, conclusion)
-    dependents = [row["id"] for row in tx.run("dependents_lock", ids=[claim.task.id], by=claim.attempt_id)]
-    task = tx.run("task_lock", taskId=claim.task.id, by=claim.attempt_id)[0]
-    check_transition("Task", task["status"], conclusion.task_status)
-    _write_judgement(tx, claim, ending)
-    tx.run("attempt_conclude", attemptId=claim.attempt_id, properties=ending.attempt)
-    tx.run("attempt_leftovers", attemptId=claim.attempt_id)
-    ready = conclusion.task_status == "pending"
-    tx.run("task_conclude", taskId=claim.task.id, properties=ending.task, ready=ready)
-    if conclusion.task_status == "completed":
-        release_dependents(tx, claim.task.id, dependents)
-    elif conclusion.task_status in BARRING:
-        block_dependents(tx, claim.task.id, claim.task.key)
-    return True
-
-
-def _concluded_before(tx: Transaction, claim: Claim, conclusion: AttemptResult) -> bool:
-    """Lock and fence; whether this very conclusion was written already (its acknowledgement was lost)."""
-    rows = tx.run("attempt_touch", attemptId=claim.attempt_id, by=str(claim.fence))
-    if not rows:
-        raise StaleFenceError(f"Attempt {claim.attempt_id} is not in the graph.")
-    found = rows[0]
-    if found["fence"] != claim.fence:
-        raise stale(claim.attempt_id, claim.fence, found)
-    if found["finishedAt"] is not None:
-        same = found["status"] == conclusion.attempt_status
-        if same and instant(found["finishedAt"]) == conclusion.at.astimezone(UTC):
-            return True
-        raise stale(claim.attempt_id, claim.fence, found)
-    check_transition("Attempt", found["status"], conclusion.attempt_status)
-    return False
-
-
-def _move_head(tx: Transaction, claim: Claim, conclusion: AttemptResult) -> None:
-    if conclusion.commit is None:
-        return
-    run = tx.run("run_lock", runId=claim.run_id, by=claim.attempt_id)[0]
-    if run["headCommit"] != conclusion.head_before:
-        raise _HeadMovedError
-    tx.run("run_head", runId=claim.run_id, head=conclusion.commit)
-
-
-def _write_judgement(tx: Transaction, claim: Claim, ending: _Ending) -> None:
-    if ending.review is not None:
-        review_id = ending.review["id"]
-        tx.run("review_store", attemptId=claim.attempt_id, review=ending.review)
-        tx.run("criteria_store", reviewId=review_id, rows=ending.criteria)
-        tx.run("findings_raised", reviewId=review_id, rows=ending.raised)
-    if ending.found:
-        tx.run("findings_found", attemptId=claim.attempt_id, rows=ending.found)
-    if ending.decision is not None:
-        tx.run("decision_store", attemptId=claim.attempt_id, decision=ending.decision)
-    if ending.diagnosis is not None:
-        tx.run("diagnosis_store", taskId=claim.task.id, diagnosis=ending.diagnosis)
+def review_name(review: Review) -> str:
+    """A review's display name."""
+    return {True: "Review: passed", False: "Review: failed", None: "Review: open"}[review.passed]

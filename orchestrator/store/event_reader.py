@@ -13,23 +13,24 @@ from orchestrator.domain.events import (
     Event,
     FileWrite,
     Finished,
+    GuardCounters,
     ProgressReported,
     ReplyReceived,
-    RequestedCall,
     Resumed,
     ScopeDecided,
     ToolFinished,
     ToolRequested,
     TurnRequested,
 )
+from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.mapping import build, instant
-from orchestrator.store.part import Part
+from orchestrator.store.records import Records
 
 _QUERIES = ("attempt_read", "events_turns", "events_calls", "events_writes", "events_checkpoints", "events_requests")
 
 
-class EventReader(Part):
+class EventReader(Records):
     """Events."""
 
     def events(self, attempt_id: str) -> tuple[Event, ...]:
@@ -60,31 +61,33 @@ class EventReader(Part):
         if attempt.get("endedAt"):
             yield Finished(at=instant(attempt["endedAt"]), reason=attempt["endReason"])
 
-    def _calls(self, rows: Mapping[str, list[Row]]) -> dict[int, list[tuple[RequestedCall, Row]]]:
+    def _calls(self, rows: Mapping[str, list[Row]]) -> dict[int, list[tuple[ToolCall, Row]]]:
         """By turn, in the order asked."""
-        found: dict[int, list[tuple[RequestedCall, Row]]] = defaultdict(list)
+        found: dict[int, list[tuple[ToolCall, Row]]] = defaultdict(list)
         for row in rows["events_calls"]:
             stored = self._texts.whole(row["call"])
-            found[stored["turnSeq"]].append((build(RequestedCall, stored), stored))
+            found[stored["turnSeq"]].append((build(ToolCall, stored, arguments={}), stored))
         return found
 
 
-def _turn_events(turn: Row, calls: tuple[RequestedCall, ...]) -> Iterator[Event]:
-    at = instant(turn["startedAt"])
+def _turn_events(turn: Row, calls: tuple[ToolCall, ...]) -> Iterator[Event]:
+    at, request = instant(turn["startedAt"]), build(ModelRequest, turn, body={})
     if turn["compacted"]:
-        yield build(Compacted, turn, at=at)
-    yield build(TurnRequested, turn, at=at)
+        yield Compacted(at=at, request=request)
+    yield TurnRequested(seq=turn["seq"], at=at, request=request, counters=build(GuardCounters, turn))
     if turn["status"] != "requested":
-        failed = turn["status"] == "failed"
-        yield build(ReplyReceived, turn, calls=calls, failed=failed, model=turn["replyModel"])
+        reply = build(ModelReply, turn, calls=calls, model=turn["replyModel"])
+        yield ReplyReceived(seq=turn["seq"], at=instant(turn["at"]), reply=reply, failed=turn["status"] == "failed")
 
 
-def _call_events(call: RequestedCall, stored: Row, within: list[Event], writes: list[FileWrite]) -> Iterator[Event]:
+def _call_events(call: ToolCall, stored: Row, within: list[Event], writes: list[FileWrite]) -> Iterator[Event]:
     if stored.get("startedAt"):
         yield build(ToolRequested, stored, at=instant(stored["startedAt"]), call=call)
     yield from within
     if stored.get("finishedAt"):
-        yield build(ToolFinished, stored, at=instant(stored["finishedAt"]), call=call, writes=tuple(writes))
+        result = build(ToolResult, stored, text=stored.get("result") or "", touched=())
+        at = instant(stored["finishedAt"])
+        yield build(ToolFinished, stored, at=at, call=call, result=result, writes=tuple(writes))
 
 
 def _within(rows: Mapping[str, list[Row]]) -> dict[int, list[Event]]:

@@ -17,18 +17,18 @@ from orchestrator.domain.events import (
     GuardFired,
     ProgressReported,
     ReplyReceived,
-    RequestedCall,
     Resumed,
     ScopeDecided,
     ToolFinished,
     ToolRequested,
     TurnRequested,
 )
+from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.usage import AttemptUsage, Usage
 from orchestrator.store.connection import Row, Transaction
-from orchestrator.store.mapping import instant, iso
-from orchestrator.store.part import LIVE, Part, fence
+from orchestrator.store.mapping import instant, iso, properties
 from orchestrator.store.plans import file_name
+from orchestrator.store.records import LIVE, Records, fence
 
 RowBatch = dict[str, list[Row]]
 """Rows by the statement that writes them."""
@@ -40,7 +40,7 @@ REST = ("calls_duplicate", "checkpoints_store", "requests_store", "guards_store"
 """The statements of what happens more seldom, in the order in which their nodes need each other."""
 
 
-class EventWriter(Part):
+class EventWriter(Records):
     """Recording events."""
 
     def record(self, owner: Owner, events: Sequence[Event]) -> None:
@@ -112,31 +112,41 @@ class EventWriter(Part):
             case ScopeDecided():
                 yield "requests_store", self._fact_row(owner_id, event, ", ".join(event.paths)[:60], kind="scope")
             case GuardFired():
-                guard = self._fact_row(owner_id, event, f"{event.guard}: {event.verdict}")
-                call = None if event.call_seq is None else _id(owner_id, event.call_seq)
-                yield "guards_store", {"id": guard["id"], "guard": guard, "call": call}
+                yield "guards_store", self._guard_row(owner_id, event)
 
     def _fact_row(self, owner_id: str, event: Any, name: str, **more: Any) -> Row:
         return self._row(event, id=_id(owner_id, event.seq), name=name, **more)
 
     def _turn_row(self, owner_id: str, event: TurnRequested) -> Row:
-        row = self._row(event, without=("at",), id=_id(owner_id, event.seq), name=f"Turn {event.seq}")
-        return row | {"status": "requested", "startedAt": iso(event.at)}
+        row = self._row(event.request, without=("body",), id=_id(owner_id, event.seq), name=f"Turn {event.seq}")
+        counters = properties(event.counters)
+        return row | counters | {"seq": event.seq, "status": "requested", "startedAt": iso(event.at)}
 
     def _reply_row(self, owner_id: str, event: ReplyReceived) -> Row:
-        turn = self._row(event, without=("seq", "calls", "failed", "model"), replyModel=event.model)
-        turn |= {"status": "failed" if event.failed else "replied", "toolCallCount": len(event.calls)}
-        calls = [self._call_row(owner_id, event.seq, call) for call in event.calls]
+        reply = event.reply
+        turn = self._row(reply, without=("calls", "model"), at=iso(event.at), replyModel=reply.model)
+        turn |= {"status": "failed" if event.failed else "replied", "toolCallCount": len(reply.calls)}
+        calls = [self._call_row(owner_id, event.seq, call) for call in reply.calls]
         return {"id": _id(owner_id, event.seq), "turn": turn, "calls": calls}
 
-    def _call_row(self, owner_id: str, turn_seq: int, call: RequestedCall) -> Row:
+    def _call_row(self, owner_id: str, turn_seq: int, call: ToolCall) -> Row:
         more: Row = {"name": call.tool, "turnSeq": turn_seq, "status": "requested"}
-        return self._row(call, id=_id(owner_id, call.seq), **more)
+        return self._row(call, without=("arguments",), id=_id(owner_id, call.seq), **more)
 
     def _finish_row(self, owner_id: str, event: ToolFinished) -> Row:
-        call = self._row(event, without=("seq", "at", "call", "writes"), resultChars=len(event.result))
+        result = properties(event.result, without=("text", "touched"))
+        text = event.result.text
+        more: Row = {"status": event.status, "treeAfter": event.tree_after, "result": text, "resultChars": len(text)}
+        call = self._stored(result | more)
         writes = [self._write_row(write, position) for position, write in enumerate(event.writes)]
         return {"id": _id(owner_id, event.seq), "call": call | {"finishedAt": iso(event.at)}, "writes": writes}
+
+    def _guard_row(self, owner_id: str, event: GuardFired) -> Row:
+        verdict, id_ = event.verdict, _id(owner_id, event.seq)
+        fired = self._row(event, without=("verdict",), id=id_, name=f"{verdict.guard}: {verdict.kind}")
+        said = self._row(verdict, without=("message",), verdict=verdict.kind, reason=verdict.message)
+        call = None if event.call_seq is None else _id(owner_id, event.call_seq)
+        return {"id": id_, "guard": fired | said, "call": call}
 
     def _write_row(self, write: FileWrite, position: int) -> Row:
         relation = self._row(write, without=("path",), position=position)
@@ -151,7 +161,9 @@ def _use(row: Row) -> AttemptUsage:
         attempt_id=row["attemptId"],
         task_id=row["taskId"],
         closed=row["closed"],
-        spend=Usage(int(row["promptTokens"]), int(row["completionTokens"]), usd),
+        usage=Usage(
+            prompt_tokens=int(row["promptTokens"]), completion_tokens=int(row["completionTokens"]), cost_usd=usd
+        ),
         worked_s=max(span_s - float(row["waitMs"]) / 1000, 0.0),
     )
 

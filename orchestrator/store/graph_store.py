@@ -1,7 +1,7 @@
 """The one graph adapter: GraphWriter and GraphReader of domain/ports.py on the official driver, over two servers.
 
-Its operations stand in parts by what they are about; every statement is a file under cypher/, the same for Neo4j and
-for the embedded server.
+Its operations stand by the noun that they are about, one file each; every statement is a file under cypher/, the same
+for Neo4j and for the embedded server.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from orchestrator.store.attempts import Attempts
+from orchestrator.store.conclusions import Conclusions
 from orchestrator.store.connection import Connection
 from orchestrator.store.embedded.server import HEAP_MB, IDLE_S, Embedded
 from orchestrator.store.endpoint import EndpointSource, Server, neo4j_endpoint
@@ -17,15 +18,60 @@ from orchestrator.store.event_reader import EventReader
 from orchestrator.store.event_writer import EventWriter
 from orchestrator.store.leases import Leases
 from orchestrator.store.plans import Plans
-from orchestrator.store.reading import Reading
 from orchestrator.store.redaction import Redaction
 from orchestrator.store.runs import Runs
 from orchestrator.store.schema import ensure_schema
 from orchestrator.store.user_queries import UserQueries
 
 
-class GraphStore(Plans, Runs, Leases, EventWriter, Attempts, Reading, EventReader, UserQueries):
-    """The graph. Safe to share between threads. Raises GraphError kinds, UserError for unknown ids."""
+class GraphStore:
+    """The graph: both ports, each operation done by those who know the noun that it is about. Safe to share between
+    threads. Raises GraphError kinds, UserError for unknown ids."""
+
+    def __init__(self, connection: Connection, redaction: Redaction) -> None:
+        self._connection = connection
+
+        plans = Plans(connection, redaction)
+        self.register_repository = plans.register_repository
+        self.store_plan = plans.store_plan
+        self.store_round = plans.store_round
+        self.plan = plans.plan
+        self.newest_plan = plans.newest_plan
+        self.tasks = plans.tasks
+        self.resolve = plans.resolve
+
+        runs = Runs(connection, redaction)
+        self.open_run = runs.open_run
+        self.finish_run = runs.finish_run
+        self.run = runs.run
+        self.newest_run = runs.newest_run
+        self.owners = runs.owners
+        self.spans = runs.spans
+        self.spend = runs.spend
+
+        leases = Leases(connection, redaction)
+        self.claim = leases.claim
+        self.renew_leases = leases.renew_leases
+        self.orphans = leases.orphans
+        self.close_interrupted = leases.close_interrupted
+
+        attempts = Attempts(connection, redaction)
+        self.describe_attempt = attempts.describe_attempt
+        self.await_review = attempts.await_review
+        self.record_checks = attempts.record_checks
+        self.begin_review = attempts.begin_review
+        self.conclude = Conclusions(connection, redaction).conclude
+        self.history = attempts.history
+        self.attempt = attempts.attempt
+        self.review_of = attempts.review_of
+        self.accepted_calls = attempts.accepted_calls
+
+        writer = EventWriter(connection, redaction)
+        self.record = writer.record
+        self.reserve = writer.reserve
+        self.events = EventReader(connection, redaction).events
+
+        self.query = UserQueries(connection).query
 
     @property
     def server(self) -> Server:

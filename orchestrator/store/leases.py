@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from operator import itemgetter
-from typing import Any
 
 from orchestrator.domain.lifecycle import check_transition
 from orchestrator.domain.run import Claim, ClaimRequest, Orphan
 from orchestrator.domain.task import Task
 from orchestrator.store.connection import Row, Transaction
-from orchestrator.store.mapping import build, instant, iso, mapping_properties
-from orchestrator.store.part import LIVE, Part, fence
+from orchestrator.store.mapping import build, instant, iso
+from orchestrator.store.records import LIVE, Records
 
 CANDIDATES = 16
 """Ready tasks that one claim tries before it looks again."""
 
 
-class Leases(Part):
+class Leases(Records):
     """Leases."""
 
     def claim(self, request: ClaimRequest) -> Claim | None:
@@ -44,36 +43,6 @@ class Leases(Part):
         """Extend all leases of an owner; how many there were."""
         rows = self._connection.write(lambda tx: tx.run("leases_renew", owner=owner, until=iso(until)))
         return int(rows[0]["renewed"]) if rows else 0
-
-    def describe_attempt(self, claim: Claim, properties: Mapping[str, Any]) -> None:
-        """Set properties of the running attempt (snake case names). Raises StaleFenceError."""
-        named = dict(properties)
-        follows = named.pop("follows", None)
-        row = self._stored(mapping_properties(named))
-
-        def work(tx: Transaction) -> None:
-            fence(tx, claim.attempt_id, claim.fence)
-            tx.run("attempt_set", attemptId=claim.attempt_id, properties=row)
-            if follows is not None:
-                tx.run("attempt_follow", attemptId=claim.attempt_id, follows=follows)
-
-        self._connection.write(work)
-
-    def await_review(self, claim: Claim, worker_output: str, tree_after: str, at: datetime) -> None:
-        """Task and attempt go from running to awaiting_qc. Raises StaleFenceError."""
-        row = self._stored({"status": "awaiting_qc", "workerOutput": worker_output, "treeAfter": tree_after})
-
-        def work(tx: Transaction) -> None:
-            found = fence(tx, claim.attempt_id, claim.fence, at)
-            if found["status"] == "awaiting_qc":
-                return  # repeated after a lost acknowledgement
-            task = tx.run("task_lock", taskId=claim.task.id, by=claim.attempt_id)[0]
-            check_transition("Task", task["status"], "awaiting_qc")
-            check_transition("Attempt", found["status"], "awaiting_qc")
-            tx.run("attempt_set", attemptId=claim.attempt_id, properties=row)
-            tx.run("task_status", taskId=claim.task.id, status="awaiting_qc")
-
-        self._connection.write(work)
 
     def orphans(self, run_id: str, at: datetime, dead_owners: Sequence[str]) -> tuple[Orphan, ...]:
         """Attempts of the run whose lease expired or whose owner is among the dead."""

@@ -1,4 +1,4 @@
-"""Writing repositories, plans and planning rounds."""
+"""Repositories, plans with their tasks, and planning rounds."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from itertools import islice
 
 from orchestrator.domain.errors import GraphError, UserError
 from orchestrator.domain.plan import Plan, PlannedTask, PlanningRound, Repository
+from orchestrator.domain.task import Assessment, Task, TaskState
 from orchestrator.store.connection import Row, Transaction
-from orchestrator.store.part import Part
+from orchestrator.store.mapping import build
+from orchestrator.store.records import Records
 
 BATCH = 500
 """Rows of one statement; the transaction holds them all."""
 
 
-class Plans(Part):
+class Plans(Records):
     """Repositories, plans, planning rounds."""
 
     def register_repository(self, repository: Repository) -> None:
@@ -49,6 +51,43 @@ class Plans(Part):
                 f"Plan {planning_round.plan_id} of planning round {planning_round.id} is not in the graph."
             )
 
+    def plan(self, plan_id: str) -> Plan:
+        """A plan whole. Raises UserError for an unknown id."""
+        head = self._rows("plan_read", planId=plan_id)
+        if not head:
+            raise UserError(f"There is no plan {plan_id}.", next_step="`orchestrate status` lists what there is.")
+        tasks = tuple(
+            PlannedTask(self._build(Task, row["task"]), build(Assessment, row["assessment"]), row["task"]["status"])
+            for row in self._rows("tasks_read", planId=plan_id)
+        )
+        repository = build(Repository, head[0]["repository"])
+        return self._build(Plan, head[0]["plan"], repository=repository, tasks=tasks)
+
+    def newest_plan(self, repository_id: str, *, status: str | None = None) -> str | None:
+        """The id of the newest plan of a repository, if there is one."""
+        rows = self._rows("plan_newest", repositoryId=repository_id, status=status)
+        return str(rows[0]["id"]) if rows else None
+
+    def tasks(self, plan_id: str) -> tuple[TaskState, ...]:
+        """A plan's tasks in plan order, with what has become of them."""
+        return tuple(self._task_state(row) for row in self._rows("tasks_read", planId=plan_id))
+
+    def resolve(self, text: str, repository_id: str) -> tuple[str, str]:
+        """(label, id) for a full id, a task's key in the newest plan, or a unique prefix of an id. Raises UserError
+        naming the candidates."""
+        rows = self._rows("resolve_ids", repositoryId=repository_id, text=text) if text else []
+        candidates = _topmost(sorted((row["id"], row["label"]) for row in rows))
+        for found, label in candidates:
+            if found == text:
+                return label, found
+        newest = self.newest_plan(repository_id)
+        keyed = self._rows("resolve_key", planId=newest, key=text) if newest else []
+        if keyed:
+            return "Task", str(keyed[0]["id"])
+        if len(candidates) == 1:
+            return candidates[0][1], candidates[0][0]
+        raise _unresolved(text, candidates)
+
     def _task_row(self, plan: Plan, position: int, planned: PlannedTask) -> Row:
         task, assessment = planned.task, planned.assessment
         judged: Row = {
@@ -70,6 +109,12 @@ class Plans(Part):
             for path in self._texts.clean(getattr(planned.task, field)):
                 file = file_id(plan.repository.id, path)
                 yield {"id": planned.task.id, "file": file, "path": path, "name": file_name(path)}
+
+    def _task_state(self, row: Row) -> TaskState:
+        stored = row["task"]
+        assessment = build(Assessment, row["assessment"]) if row["assessment"] else None
+        more = {"task": self._build(Task, stored), "assessment": assessment}
+        return self._build(TaskState, {"attemptNumber": 0} | stored, **more)
 
 
 def file_id(repository_id: str, path: str) -> str:
@@ -106,3 +151,20 @@ def _in_batches(tx: Transaction, name: str, rows: list[Row], **parameters: str) 
     remaining = iter(rows)
     while batch := list(islice(remaining, BATCH)):
         tx.run(name, rows=batch, **parameters)
+
+
+def _topmost(candidates: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The candidates without those below another one: the prefix of a task's id is that of its attempts' too."""
+    ids = {found for found, _ in candidates}
+    return [(found, label) for found, label in candidates if found.rpartition(":")[0] not in ids]
+
+
+def _unresolved(text: str, candidates: list[tuple[str, str]]) -> UserError:
+    if not candidates:
+        return UserError(
+            f"Nothing here has the id or key {text!r}.",
+            next_step="Give a full id, a unique prefix of one, or a task's key in the newest plan.",
+        )
+    named = ", ".join(f"{found} ({label.lower()})" for found, label in candidates[:8])
+    more = f" and {len(candidates) - 8} more" if len(candidates) > 8 else ""
+    return UserError(f"{text!r} is the beginning of several ids: {named}{more}.", next_step="Give more of it.")

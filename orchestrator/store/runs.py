@@ -1,4 +1,4 @@
-"""Opening and closing runs, and who waits for whom: readiness, blocking, release."""
+"""Runs: opening and closing them, what they cost, and who waits for whom: readiness, blocking, release."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from datetime import datetime
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.lifecycle import OPEN_RUN, RunStatus, allowed_from, check_transition
 from orchestrator.domain.run import Run
+from orchestrator.domain.usage import Usage
 from orchestrator.store.connection import Row, Transaction
-from orchestrator.store.mapping import build, iso
-from orchestrator.store.part import Part
+from orchestrator.store.mapping import build, instant, iso
+from orchestrator.store.records import Records
 
 BARRING = ["blocked", "cancelled", "failed", "rejected"]
 """Statuses of a dependency that keep its dependents blocked."""
@@ -19,7 +20,7 @@ _RESET = [status for status in allowed_from("Task", "pending") if status not in 
 """What a new run makes pending again; completed tasks need `--fresh`, rejected ones an override."""
 
 
-class Runs(Part):
+class Runs(Records):
     """Runs."""
 
     def open_run(self, run: Run, *, fresh: bool = False) -> Run:
@@ -57,6 +58,43 @@ class Runs(Part):
                 tx.run("plan_status", planId=rows[0]["planId"], status="done")
 
         self._connection.write(work)
+
+    def run(self, run_id: str) -> Run:
+        """A run. Raises UserError for an unknown id."""
+        rows = self._rows("run_read", runId=run_id)
+        if not rows:
+            raise UserError(f"There is no run {run_id}.", next_step="`orchestrate status` lists what there is.")
+        return self._build(Run, rows[0]["run"], joined=False)
+
+    def newest_run(self, plan_id: str) -> Run | None:
+        """The newest run of a plan."""
+        rows = self._rows("run_newest", planId=plan_id)
+        return self._build(Run, rows[0]["run"], joined=False) if rows else None
+
+    def owners(self, run_id: str) -> tuple[str, ...]:
+        """Who holds leases in a run."""
+        return tuple(row["owner"] for row in self._rows("run_owners", runId=run_id))
+
+    def spans(self, run_id: str, task_id: str | None = None) -> tuple[tuple[datetime, datetime], ...]:
+        """From when to when each of a run's attempts (or of one task's in it) was worked on, as far as its facts
+        tell."""
+        rows = self._rows("run_spans", runId=run_id, taskId=task_id)
+        return tuple((instant(row["begun"]), instant(row["ended"])) for row in rows)
+
+    def spend(self, *, run_id: str | None = None, task_id: str | None = None) -> Usage:
+        """What a run, or a task (within a run if both are given), has cost; reviews included, unsettled turns at what
+        they reserved. Nothing for neither."""
+        if run_id is not None:
+            rows = self._rows("spend_run", runId=run_id, taskId=task_id)
+        else:
+            rows = self._rows("spend_task", taskId=task_id)
+        if not rows:
+            return Usage()
+        row = rows[0]
+        usd = None if row["unknown"] else float(row["usd"])
+        return Usage(
+            prompt_tokens=int(row["promptTokens"]), completion_tokens=int(row["completionTokens"]), cost_usd=usd
+        )
 
 
 def _move(tx: Transaction, run_id: str, current: RunStatus, status: RunStatus, at: datetime) -> None:

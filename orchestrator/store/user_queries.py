@@ -15,13 +15,15 @@ from neo4j.time import Date, DateTime, Duration, Time
 from orchestrator.domain.errors import QueryError
 from orchestrator.domain.query import QueryResult
 from orchestrator.store.connection import Connection
-from orchestrator.store.part import Part
 
 _RIGHTS = ("Neo.ClientError.Security.", "Neo.ClientError.Statement.AccessMode")
 
 
-class UserQueries(Part):
+class UserQueries:
     """Queries."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
 
     def query(
         self,
@@ -35,28 +37,21 @@ class UserQueries(Part):
         QueryError for what the user's Cypher got wrong, a write without `write` among it."""
         if not cypher.strip():
             raise QueryError("The query is empty.", next_step="Give Cypher, for example: MATCH (t:Task) RETURN t.key")
-        return run_query(self._connection, cypher, parameters or {}, write=write, limit=limit)
 
+        def call(session: neo4j.Session) -> QueryResult:
+            try:
+                result = session.run(cypher, dict(parameters or {}))
+            except (OverflowError, UnicodeEncodeError) as error:  # before anything was sent
+                raise QueryError(
+                    f"The graph cannot hold a value of the query: {error}.",
+                    next_step="Whole numbers have 64 bits, text is Unicode.",
+                ) from error
+            columns = tuple(result.keys())
+            rows = [[plain_value(value) for value in record.values()] for record in islice(result, limit)]
+            result.consume()
+            return QueryResult(columns=columns, rows=rows)
 
-def run_query(
-    connection: Connection, cypher: str, parameters: Mapping[str, Any], *, write: bool, limit: int | None
-) -> QueryResult:
-    """See Querying.query."""
-
-    def call(session: neo4j.Session) -> QueryResult:
-        try:
-            result = session.run(cypher, dict(parameters))
-        except (OverflowError, UnicodeEncodeError) as error:  # before anything was sent
-            raise QueryError(
-                f"The graph cannot hold a value of the query: {error}.",
-                next_step="Whole numbers have 64 bits, text is Unicode.",
-            ) from error
-        columns = tuple(result.keys())
-        rows = [[plain_value(value) for value in record.values()] for record in islice(result, limit)]
-        result.consume()
-        return QueryResult(columns=columns, rows=rows)
-
-    return connection.user_session(call, lambda error: _refusal(error, write=write), write=write)
+        return self._connection.user_session(call, lambda error: _refusal(error, write=write), write=write)
 
 
 def _refusal(error: Neo4jError, *, write: bool) -> QueryError | None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.usage import Usage
+from orchestrator.domain.usage import Usage, total_usage
 from orchestrator.domain.usage_limits import (
     NO_USAGE,
     Forecast,
@@ -16,7 +16,6 @@ from orchestrator.domain.usage_limits import (
     UsageLedger,
     UsageLevel,
     UsageLimits,
-    total_usage,
 )
 from orchestrator.domain.verdict import Allow, Stop, Verdict
 
@@ -45,7 +44,7 @@ def test_a_turn_is_reserved_in_full_and_committed_at_what_it_cost() -> None:
     """Reserve then commit: the difference is free again."""
     ledger = _ledger(max_tokens=1000).reserve(CHAIN, "t1", _tokens(900))
     assert _code(ledger.judge(CHAIN, _tokens(101), AT)) == "token_limit"
-    settled = ledger.settle(CHAIN, "t1", Usage(100, 50, 0.0))
+    settled = ledger.settle(CHAIN, "t1", Usage(prompt_tokens=100, completion_tokens=50, cost_usd=0.0))
     assert _code(settled.judge(CHAIN, _tokens(850), AT)) is None
     assert _code(settled.judge(CHAIN, _tokens(851), AT)) == "token_limit"
 
@@ -66,15 +65,17 @@ def test_a_runs_bound_holds_over_parallel_tasks() -> None:
 
 def test_what_earlier_processes_left_unsettled_counts_in_full() -> None:
     """A restart refills nothing: the graph's Spend opens the account."""
-    account = UsageAccount(UsageLimits("run", max_usd=1.0), AT, settled=Usage(10, 10, 0.9))
-    assert _code(account.judge(Usage(usd=0.2), AT)) == "cost_limit"
+    account = UsageAccount(
+        UsageLimits("run", max_usd=1.0), AT, settled=Usage(prompt_tokens=10, completion_tokens=10, cost_usd=0.9)
+    )
+    assert _code(account.judge(Usage(cost_usd=0.2), AT)) == "cost_limit"
 
 
 def test_an_unknown_price_refuses_under_a_cost_limit_and_only_there() -> None:
     """Cost: a state of its own, at the start already, and absorbing."""
-    assert _code(_ledger(max_usd=5.0).judge(CHAIN, Usage(usd=None), AT)) == "cost_limit"
-    assert _code(_ledger(max_tokens=5).judge(CHAIN, Usage(usd=None), AT)) is None
-    spent = _ledger(max_usd=5.0).settle(CHAIN, "t", Usage(usd=None))
+    assert _code(_ledger(max_usd=5.0).judge(CHAIN, Usage(cost_usd=None), AT)) == "cost_limit"
+    assert _code(_ledger(max_tokens=5).judge(CHAIN, Usage(cost_usd=None), AT)) is None
+    spent = _ledger(max_usd=5.0).settle(CHAIN, "t", Usage(cost_usd=None))
     verdict = spent.judge(CHAIN, NO_USAGE, AT)
     assert isinstance(verdict, Stop)
     assert "no price" in verdict.message
@@ -96,7 +97,12 @@ def test_a_closed_account_leaves_its_spend_with_those_around_it() -> None:
 
 def test_without_limits_everything_is_allowed() -> None:
     """Ledger: None is unbounded."""
-    assert isinstance(_ledger().judge(CHAIN, Usage(10**12, 10**12, None), AT + timedelta(days=999)), Allow)
+    assert isinstance(
+        _ledger().judge(
+            CHAIN, Usage(prompt_tokens=10**12, completion_tokens=10**12, cost_usd=None), AT + timedelta(days=999)
+        ),
+        Allow,
+    )
 
 
 @pytest.mark.parametrize("figure", [0, 7])
@@ -121,17 +127,36 @@ def test_what_is_settled_never_exceeds_a_limit_that_was_asked(turns: list[tuple[
 
 def test_total_is_unknown_as_soon_as_one_price_is() -> None:
     """Spend: None is not zero."""
-    assert total_usage([Usage(1, 2, 0.5), Usage(1, 2, 0.25)]) == Usage(2, 4, 0.75)
-    assert total_usage([Usage(1, 2, 0.5), Usage(1, 2, None)]).usd is None
+    assert total_usage(
+        [
+            Usage(prompt_tokens=1, completion_tokens=2, cost_usd=0.5),
+            Usage(prompt_tokens=1, completion_tokens=2, cost_usd=0.25),
+        ]
+    ) == Usage(prompt_tokens=2, completion_tokens=4, cost_usd=0.75)
+    assert (
+        total_usage(
+            [
+                Usage(prompt_tokens=1, completion_tokens=2, cost_usd=0.5),
+                Usage(prompt_tokens=1, completion_tokens=2, cost_usd=None),
+            ]
+        ).cost_usd
+        is None
+    )
     assert total_usage([]) == NO_USAGE
 
 
 def test_an_account_learns_what_other_processes_use() -> None:
     """What the graph holds of others stands beside what this process knows of itself, newest figures only."""
-    account = UsageAccount(UsageLimits("run"), AT, Usage(100, 10, 1.0)).reserve("t", Usage(50, 0, 0.5))
-    assert account.refreshed(Usage(350, 30, 3.5)).spent == Usage(500, 40, 5.0)
-    assert account.refreshed(Usage(350, 30, 3.5)).refreshed(Usage(20, 0, 0.5)).spent == Usage(170, 10, 2.0)
-    assert account.refreshed(Usage(350, 30, None)).spent.usd is None
+    account = UsageAccount(
+        UsageLimits("run"), AT, Usage(prompt_tokens=100, completion_tokens=10, cost_usd=1.0)
+    ).reserve("t", Usage(prompt_tokens=50, completion_tokens=0, cost_usd=0.5))
+    assert account.refreshed(Usage(prompt_tokens=350, completion_tokens=30, cost_usd=3.5)).spent == Usage(
+        prompt_tokens=500, completion_tokens=40, cost_usd=5.0
+    )
+    assert account.refreshed(Usage(prompt_tokens=350, completion_tokens=30, cost_usd=3.5)).refreshed(
+        Usage(prompt_tokens=20, completion_tokens=0, cost_usd=0.5)
+    ).spent == Usage(prompt_tokens=170, completion_tokens=10, cost_usd=2.0)
+    assert account.refreshed(Usage(prompt_tokens=350, completion_tokens=30, cost_usd=None)).spent.cost_usd is None
 
 
 SHARES = (0.8, 0.95)
@@ -154,11 +179,14 @@ def test_every_bound_warns() -> None:
     """Dollars, elapsed and working time warn as tokens do, with their own codes."""
     bounds = UsageLimits("task", max_usd=1.0, deadline_s=100, working_time_s=50)
     account = UsageAccount(bounds, AT).begun("a1", AT)
-    _, warnings = account.warn(Usage(usd=0.85), AT + timedelta(seconds=96), (0.8, 0.95))
+    _, warnings = account.warn(Usage(cost_usd=0.85), AT + timedelta(seconds=96), (0.8, 0.95))
     assert [(w.code, w.evidence["measured"], w.evidence["share"]) for w in warnings] == [
-        ("deadline", "elapsed time", 0.8), ("deadline", "elapsed time", 0.95),
-        ("deadline", "working time", 0.8), ("deadline", "working time", 0.95), ("cost_limit", "cost", 0.8),
-    ]  # fmt: skip
+        ("deadline", "elapsed time", 0.8),
+        ("deadline", "elapsed time", 0.95),
+        ("deadline", "working time", 0.8),
+        ("deadline", "working time", 0.95),
+        ("cost_limit", "cost", 0.8),
+    ]
 
 
 def test_working_time_sums_attempts_without_their_waits() -> None:
@@ -178,7 +206,7 @@ def test_working_time_sums_attempts_without_their_waits() -> None:
 
 def test_time_is_asked_apart_from_what_is_paid_for() -> None:
     """Before a tool call time alone is asked: a call costs no tokens."""
-    account = UsageAccount(UsageLimits("run", max_tokens=10, deadline_s=60), AT, Usage(11))
+    account = UsageAccount(UsageLimits("run", max_tokens=10, deadline_s=60), AT, Usage(prompt_tokens=11))
     assert isinstance(account.in_time(AT), Allow)
     assert _code(account.in_time(AT + timedelta(seconds=60))) == "deadline"
     assert account.seconds_left(AT + timedelta(seconds=20)) == 40

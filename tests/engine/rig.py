@@ -23,11 +23,10 @@ from orchestrator.domain.errors import ModelError
 from orchestrator.domain.events import Event, GuardFired, ReplyReceived, ToolFinished, ToolRequested, TurnRequested
 from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
 from orchestrator.domain.ports import Workspace
-from orchestrator.domain.progress import silent
 from orchestrator.domain.task import Task
 from orchestrator.engine.cancellation import CancelToken
 from orchestrator.engine.loop.control_tools import Grant, WorkerControls
-from orchestrator.engine.loop.conversation import Conversation, ConversationResult, Subject
+from orchestrator.engine.loop.conversation import Conversation, ConversationResult
 from orchestrator.engine.loop.journal import Journal
 from orchestrator.engine.loop.metering import unbounded
 from orchestrator.guards.guard_set import GuardSet
@@ -36,7 +35,6 @@ from orchestrator.workspace.workspaces import ShadowWorkspaces
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 ALLOWED = ("a.txt", "b.txt", "new/**")
-ENDING = frozenset({"finish_task", "give_up"})
 
 
 @dataclass(frozen=True)
@@ -101,10 +99,19 @@ class RandomChat:
         )
         prompt = self.estimate(request.messages, request.tools)
         return ChatReply(
-            text=said.text, tool_calls=calls, prompt_tokens=prompt, cached_tokens=0, completion_tokens=20,
-            estimated=False, cost_usd=self.price(prompt, 0, 20), latency_ms=1.0, wait_ms=0.0, retries=0,
-            finish_reason="tool_calls" if calls else "stop", model=self.model,
-        )  # fmt: skip
+            text=said.text,
+            tool_calls=calls,
+            prompt_tokens=prompt,
+            cached_tokens=0,
+            completion_tokens=20,
+            estimated=False,
+            cost_usd=self.price(prompt, 0, 20),
+            latency_ms=1.0,
+            wait_ms=0.0,
+            retries=0,
+            finish_reason="tool_calls" if calls else "stop",
+            model=self.model,
+        )
 
 
 @dataclass
@@ -170,9 +177,18 @@ class Walked:
 def task(budget: int) -> Task:
     """The task at hand."""
     return Task(
-        id="t1", plan_id="p1", key="random", title="Random", prompt="Do it.", kind="simple", role="", qc_role="",
-        tool_call_budget=budget, max_attempts=1, allowed_paths=ALLOWED,
-    )  # fmt: skip
+        id="t1",
+        plan_id="p1",
+        key="random",
+        title="Random",
+        prompt="Do it.",
+        kind="simple",
+        role="",
+        qc_role="",
+        tool_call_budget=budget,
+        max_attempts=1,
+        allowed_paths=ALLOWED,
+    )
 
 
 def walk(
@@ -220,11 +236,8 @@ def _walk(
         journal=journal,
         workspace=workspace,
         meter=unbounded(),
-        controls=WorkerControls(task(budget), (), arbiter, clock, lambda _tree: ()),
-        ending_tools=ENDING,
-        subject=Subject("random", 1),
+        controls=WorkerControls(task=task(budget), findings=(), policy=arbiter, clock=clock, changed=lambda _tree: ()),
         clock=clock,
-        listener=silent,
         cancelled=CancelToken(),
         tree=tree,
         base_files=frozenset(workspace.files()),
@@ -260,7 +273,7 @@ def seqs(events: Sequence[Event]) -> dict[str, list[int]]:
         if isinstance(event, TurnRequested):
             found["turn"].append(event.seq)
         elif isinstance(event, ReplyReceived):
-            found["call"] += [each.seq for each in event.calls]
+            found["call"] += [each.seq for each in event.reply.calls]
         elif isinstance(event, GuardFired):
             found["guard"].append(event.seq)
         elif not isinstance(event, ToolRequested | ToolFinished) and hasattr(event, "seq"):

@@ -13,7 +13,6 @@ from orchestrator.domain.events import Event, ScopeDecided
 from orchestrator.domain.model_io import ToolCall
 from orchestrator.engine.loop.control_tools import Grant, GrantPolicy, WorkerControls, within
 from orchestrator.engine.loop.journal import Journal
-from orchestrator.engine.loop.standing import Standing
 from orchestrator.guards.guard_set import GuardSet
 from tests.store.samples import new_task
 
@@ -47,14 +46,30 @@ class Kept:
 
 
 def ask(tool: str, grant: Grant, inherited: Sequence[Event] = (), **arguments: object) -> tuple[str, Event]:
-    """What the worker is told, and what is recorded, when an arbiter answers so."""
+    """What the worker is told, and what is recorded, when a policy answers so."""
     task = new_task("p1", 0, ())
-    arbiter: GrantPolicy = lambda _request: grant  # noqa: E731
-    controls = WorkerControls(task, (), arbiter, FixedClock(), lambda _tree: ("calc.py",), inherited)
+    policy: GrantPolicy = lambda _request: grant  # noqa: E731
+    controls = WorkerControls(
+        task=task,
+        findings=(),
+        policy=policy,
+        clock=FixedClock(),
+        changed=lambda _tree: ("calc.py",),
+        inherited=inherited,
+    )
     kept = Kept()
     journal = Journal(kept, Owner("Attempt", "a1", "a1", 1), GuardSet.begin(Settings().guards, 20, ()))
-    call = ToolCall("c1", tool, "{}", {"justification": "because", **arguments}, "s", False, False, True)
-    outcome, _ = controls.apply(call, 1, journal, Standing("tree", ("read_file calc.py [ok]",)))
+    call = ToolCall(
+        call_id="c1",
+        tool=tool,
+        arguments_json="{}",
+        arguments={"justification": "because", **arguments},
+        signature="s",
+        mutating=False,
+        pure=False,
+        control=True,
+    )
+    outcome, _ = controls.apply(call, journal, "tree", ("read_file calc.py [ok]",))
     journal.flush()
     return outcome.text, kept.events[0]
 
@@ -94,13 +109,22 @@ def test_a_scope_grant_beyond_the_question_is_a_refusal() -> None:
 
 def test_a_refusal_grants_no_calls_whatever_amount_it_names() -> None:
     """granted false with an amount is 0 calls in the graph."""
-    _, event = ask("request_budget", Grant(False, 50, (), "No.", "pm"), additional=50)
+    _, event = ask("request_budget", Grant(granted=False, amount=50, reason="No.", decided_by="pm"), additional=50)
     assert (getattr(event, "granted", None), getattr(event, "granted_calls", None)) == (False, 0)
 
 
 def test_a_continued_attempt_gets_no_second_grant() -> None:
     """What the attempt that died was granted counts in its successor: a crash refills nothing."""
-    earlier = ScopeDecided(1, T0, 1, ("docs/**",), "because", granted=True, decided_by="pm", reason="Fine.")
+    earlier = ScopeDecided(
+        seq=1,
+        at=T0,
+        call_seq=1,
+        paths=("docs/**",),
+        justification="because",
+        granted=True,
+        decided_by="pm",
+        reason="Fine.",
+    )
     text, _ = ask("request_scope", yes(0, "src/x.py"), [earlier], paths=["src/x.py"])
     assert text.startswith("Refused: Only one grant")
     text, _ = ask("request_budget", yes(5), [earlier], additional=5)

@@ -14,10 +14,11 @@ from orchestrator.domain.errors import ContextLengthError, ModelRefusedError, Mo
 from orchestrator.domain.events import BudgetDecided, Finished, GuardFired, ReplyReceived, ToolFinished, ToolRequested
 from orchestrator.domain.events import TurnRequested as Turn
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
+from orchestrator.domain.tools import FINISHING_NAMES
 from orchestrator.guards.guard_set import replay
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.workspace.workspaces import ShadowWorkspaces
-from tests.engine.rig import ENDING, Said, Walked, call, seqs, unpaired, walk
+from tests.engine.rig import Said, Walked, call, seqs, unpaired, walk
 
 _names = count()
 
@@ -93,7 +94,7 @@ def test_whatever_the_model_does_the_loop_holds(
 def _ended_once(walked: Walked) -> None:
     reason = walked.ending.reason
     assert reason == "submitted" or reason in ATTEMPT_STOPS
-    assert (reason == "submitted") == (walked.ending.tool in ENDING)
+    assert (reason == "submitted") == (walked.ending.tool in FINISHING_NAMES)
     stops = [each for each in walked.ledger.of(GuardFired) if each.verdict == "stop"]
     assert [each.code for each in stops] == ([reason] if walked.ending.stop else [])
 
@@ -109,7 +110,7 @@ def _within_its_bounds(walked: Walked, grant: int) -> None:
     assert granted <= min(grant, max(walked.budget // 2, 1))
     assert walked.executed <= walked.budget + granted
     most = walked.begun.limits.request_factor * (walked.budget + granted) + 1
-    assert walked.guard_set.calls_requested <= most  # identical calls of one reply count once
+    assert walked.guard_set.counters.requests_used <= most  # identical calls of one reply count once
     # Turns without a call are bounded by no_action, those that fail by four shrinks; two more finish.
     silent = walked.begun.limits.no_action_turns
     assert len(walked.chat.requests) <= (most + 3) * (silent + 1) * 5
@@ -150,7 +151,7 @@ def _replayable(walked: Walked) -> None:
     again = replay(walked.begun, walked.ledger.events)
     assert again.stopped == walked.guard_set.stopped
     assert (again.budget, again.calls_executed) == (walked.guard_set.budget, walked.guard_set.calls_executed)
-    assert again.calls_requested == walked.guard_set.calls_requested
+    assert again.counters.requests_used == walked.guard_set.counters.requests_used
     in_doubt = walked.guard_set.stopped is not None  # a call that a Stop kept from running was let through before it
     assert walked.guard_set.calls_executed - walked.executed in ((0, 1) if in_doubt else (0,))
 

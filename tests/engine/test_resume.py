@@ -49,7 +49,7 @@ class Stage:
 
     def begin(self, claim: Claim) -> Start:
         """What the engine writes at an attempt's begin."""
-        start = find_start(self.app.services(), claim, self.head)
+        start = find_start(self.app.services(), claim)
         self.app.graph.describe_attempt(claim, {"tree_before": start.tree, "base_commit": start.base, "model": "m"})
         return start
 
@@ -104,9 +104,9 @@ def test_work_survives_a_chain_of_deaths(stage: Stage) -> None:
     start = stage.begin(third)
 
     assert start.tree == tree
-    assert start.finished is not None
+    assert start.submitted is not None
     stage.die(third)  # began, and changed nothing
-    fourth = find_start(stage.app.services(), stage.claim(), stage.head)
+    fourth = find_start(stage.app.services(), stage.claim())
     assert fourth.tree == tree
     assert [a.status for a in fourth.earlier] == ["interrupted"] * 3
 
@@ -124,7 +124,11 @@ def test_finished_work_that_no_longer_merges_is_done_again(stage: Stage) -> None
     git(repository, "commit", "-qm", "meanwhile")
     moved = stage.app.workspaces.resolve(git(repository, "rev-parse", "HEAD"))
 
-    start = find_start(stage.app.services(), stage.claim(), moved)
+    stage.app.graph.query(
+        "MATCH (r:Run {id: $id}) SET r.headCommit = $head", {"id": stage.run_id, "head": moved}, write=True
+    )
 
-    assert start.finished is None
+    start = find_start(stage.app.services(), stage.claim())
+
+    assert start.submitted is None
     assert start.tree == stage.app.workspaces.tree_of(moved)

@@ -9,22 +9,20 @@ from datetime import UTC, datetime, timedelta
 from orchestrator.domain.events import (
     BudgetDecided,
     CallStatus,
-    ErrorKind,
     Event,
     FileWrite,
     ReplyReceived,
-    RequestedCall,
     ToolFinished,
     ToolRequested,
     TurnRequested,
 )
+from orchestrator.domain.model_io import ErrorKind, ModelReply, ModelRequest, ToolCall, ToolResult
+from orchestrator.domain.tools import CONTROL_NAMES
 from orchestrator.domain.verdict import Refuse, Stop, Verdict, Warn
-from orchestrator.guards.guard import FINISHING
 from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-CONTROL = FINISHING | {"report_progress", "request_budget", "request_scope"}
 PURE = frozenset({"read_file", "search", "list_files", "pct"})
 LIMITS = GuardLimits()
 
@@ -40,24 +38,24 @@ class Result:
     infrastructure: bool = False
 
 
-def call(tool: str, argument: object = "", *, defect: str | None = None) -> RequestedCall:
+def call(tool: str, argument: object = "", *, defect: str | None = None) -> ToolCall:
     """A requested call without its number; `argument` stands for the canonical arguments."""
     writes = (str(argument).split("=")[0],) if tool in ("write_file", "edit_file") else ()
-    return RequestedCall(
+    return ToolCall(
         seq=0,
         call_id="",
         tool=tool,
         arguments_json="{}",
         signature=f"{tool}({argument})",
-        mutating=tool not in PURE | CONTROL,
+        mutating=tool not in PURE | CONTROL_NAMES,
         pure=tool in PURE,
-        control=tool in CONTROL,
+        control=tool in CONTROL_NAMES,
         writes_to=writes,
         defect=defect,
     )
 
 
-Answer = Callable[[RequestedCall], Result]
+Answer = Callable[[ToolCall], Result]
 
 
 @dataclass
@@ -79,17 +77,30 @@ class Choke:
         self.verdicts.extend(verdicts)
         return verdicts
 
-    def run(self, batches: Iterable[Sequence[RequestedCall]]) -> Choke:
+    def run(self, batches: Iterable[Sequence[ToolCall]]) -> Choke:
         """Turn after turn until a Stop or the end."""
         for batch in batches:
             if self.guard_set.stopped is None:
                 self.turn(batch)
         return self
 
-    def turn(self, batch: Sequence[RequestedCall]) -> None:
+    def turn(self, batch: Sequence[ToolCall]) -> None:
         """One turn with its calls."""
         turn, withheld = self._next(), self.guard_set.withholds_tools
-        self.judge(TurnRequested(turn, self.at, "m", 10, 0.0, 1, 1, tools_withheld=withheld))
+        self.judge(
+            TurnRequested(
+                seq=turn,
+                at=self.at,
+                request=ModelRequest(
+                    model="m",
+                    reserved_tokens=10,
+                    reserved_usd=0.0,
+                    window_messages=1,
+                    window_tokens=1,
+                    tools_withheld=withheld,
+                ),
+            )
+        )
         calls = tuple(replace(c, seq=self._next()) for c in batch)
         if self.guard_set.stopped is None:
             self.judge(reply(turn, calls, self.at))
@@ -101,7 +112,15 @@ class Choke:
         """request_budget was granted."""
         self.judge(
             BudgetDecided(
-                self._next(), self.at, 0, calls, "", granted=True, granted_calls=calls, decided_by="pm", reason=""
+                seq=self._next(),
+                at=self.at,
+                call_seq=0,
+                additional=calls,
+                justification="",
+                granted=True,
+                granted_calls=calls,
+                decided_by="pm",
+                reason="",
             )
         )
 
@@ -110,9 +129,9 @@ class Choke:
         self.at += timedelta(seconds=1)
         return self.seq
 
-    def _call(self, turn: int, each: RequestedCall) -> None:
+    def _call(self, turn: int, each: ToolCall) -> None:
         earlier = self.guard_set.earlier(each)
-        verdicts = self.judge(ToolRequested(each.seq, self.at, turn, each, earlier))
+        verdicts = self.judge(ToolRequested(at=self.at, turn_seq=turn, call=each, duplicate_of=earlier))
         status: CallStatus = "duplicate" if earlier is not None else "ok"
         if any(isinstance(v, Refuse | Stop) for v in verdicts):
             status = "refused"
@@ -120,23 +139,24 @@ class Choke:
             status = "error"
         self._finish(each, status, Result() if status == "refused" else self.answer(each))
 
-    def _finish(self, each: RequestedCall, status: CallStatus, result: Result) -> None:
+    def _finish(self, each: ToolCall, status: CallStatus, result: Result) -> None:
         failed = bool(result.error) and status == "ok"
         kind: ErrorKind = "malformed" if each.defect else "infrastructure" if result.infrastructure else "tool"
         self.statuses.append("error" if failed else status)
         self.judge(
             ToolFinished(
-                seq=each.seq,
                 at=self.at,
                 call=each,
                 status=self.statuses[-1],
-                result=result.error or result.text,
-                outcome_hash=result.error or result.text,
-                duration_ms=1.0,
-                error_kind=kind if self.statuses[-1] == "error" else "none",
-                error_hash=result.error,
                 tree_after=result.tree if each.mutating else None,
                 writes=result.writes,
+                result=ToolResult(
+                    text=result.error or result.text,
+                    outcome_hash=result.error or result.text,
+                    duration_ms=1.0,
+                    error_kind=kind if self.statuses[-1] == "error" else "none",
+                    error_hash=result.error,
+                ),
             )
         )
 
@@ -144,7 +164,9 @@ class Choke:
     def executed(self) -> int:
         """Calls whose tool ran, as a bystander counts them."""
         finished = [e for e in self.events if isinstance(e, ToolFinished)]
-        return sum(e.status in ("ok", "error") and not e.call.control and e.error_kind != "malformed" for e in finished)
+        return sum(
+            e.status in ("ok", "error") and not e.call.control and e.result.error_kind != "malformed" for e in finished
+        )
 
     @property
     def warnings(self) -> list[Warn]:
@@ -161,12 +183,21 @@ class Choke:
         return self.guard_set.stopped.code if self.guard_set.stopped else None
 
 
-def reply(turn: int, calls: tuple[RequestedCall, ...], at: datetime = START, *, tokens: int = 0) -> ReplyReceived:
+def reply(turn: int, calls: tuple[ToolCall, ...], at: datetime = START, *, tokens: int = 0) -> ReplyReceived:
     """A reply that asks for the calls."""
     return ReplyReceived(
-        turn, at, "", calls, prompt_tokens=tokens, cached_tokens=0, completion_tokens=0, cost_usd=0.0, latency_ms=0.0,
-        wait_ms=0.0, retries=0, finish_reason="stop", model="m",
-    )  # fmt: skip
+        seq=turn,
+        at=at,
+        reply=ModelReply(
+            text="",
+            calls=calls,
+            prompt_tokens=tokens,
+            completion_tokens=0,
+            cost_usd=0.0,
+            finish_reason="stop",
+            model="m",
+        ),
+    )
 
 
 def choke(

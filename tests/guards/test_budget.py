@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.events import ReplyReceived, RequestedCall, ToolRequested
+from orchestrator.domain.events import ReplyReceived, ToolRequested
+from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.verdict import Warn
 from orchestrator.guards.guard_set import GuardSet
 from tests.guards.scripts import LIMITS, START, call, choke
@@ -72,7 +73,7 @@ def test_duplicates_and_control_tools_are_free_but_count_as_requests() -> None:
     run.run([[call("report_progress", n)] for n in range(20)])
     assert run.executed == 0
     assert run.code == "request_limit"
-    assert run.guard_set.calls_requested == 12
+    assert run.guard_set.counters.requests_used == 12
 
 
 def test_the_call_that_finishes_is_allowed_at_the_request_bound() -> None:
@@ -88,14 +89,14 @@ def test_identical_calls_of_one_reply_count_once() -> None:
     run = choke(10)
     run.turn([call("pct", 13)] * 157)
     assert run.statuses == ["ok"] + ["duplicate"] * 156
-    assert (run.executed, run.guard_set.calls_requested) == (1, 1)
+    assert (run.executed, run.guard_set.counters.requests_used) == (1, 1)
 
 
 def test_calls_running_at_once_cannot_exceed_the_budget_together() -> None:
     """Three reads requested before any result, with two calls left: the third is refused."""
     guard_set = GuardSet.begin(LIMITS, 2, ())
     for seq in (2, 3, 4):
-        guard_set, verdict = guard_set.observe(ToolRequested(seq, START, 1, call("read_file", seq)))
+        guard_set, verdict = guard_set.observe(ToolRequested(at=START, turn_seq=1, call=call("read_file", seq)))
     assert type(verdict).__name__ == "Refuse"
     assert guard_set.calls_executed == 2
 
@@ -117,7 +118,7 @@ BEYOND = {
 
 
 @pytest.mark.parametrize("each", BEYOND.values(), ids=BEYOND)
-def test_at_100_percent_every_call_that_does_not_finish_is_one_beyond_the_budget(each: RequestedCall) -> None:
+def test_at_100_percent_every_call_that_does_not_finish_is_one_beyond_the_budget(each: ToolCall) -> None:
     """With the tools withheld a duplicate, a control tool and a defective call are refused as call N+1 is, and
     after the granted turn the next one stops."""
     run = choke(3).run([[call("read_file", n)] for n in range(3)])

@@ -7,7 +7,8 @@ from itertools import count
 
 import pytest
 
-from orchestrator.domain.events import FileWrite, RequestedCall, Resumed, ScopeDecided, ToolFinished, ToolRequested
+from orchestrator.domain.events import FileWrite, Resumed, ScopeDecided, ToolFinished, ToolRequested
+from orchestrator.domain.model_io import ToolCall, ToolResult
 from orchestrator.domain.verdict import Refuse
 from tests.guards.scripts import START, Result, call, choke, reply
 
@@ -48,7 +49,7 @@ def test_a_refused_call_answers_its_repeats_within_the_reply() -> None:
     """157 identical writes outside the allowed paths in one reply are one refusal, every id answered."""
     run = choke(allowed=("src/**",)).run([[call("write_file", "etc/x")] * 157])
     assert run.statuses == ["refused", *["duplicate"] * 156]
-    assert (run.code, run.guard_set.calls_requested) == (None, 1)
+    assert (run.code, run.guard_set.counters.requests_used) == (None, 1)
 
 
 @pytest.mark.parametrize(
@@ -61,11 +62,11 @@ def test_a_refused_call_answers_its_repeats_within_the_reply() -> None:
     ],
     ids=lambda each: each.tool + (each.defect or ""),
 )
-def test_identical_calls_of_one_reply_that_are_not_executed_count_once(each: RequestedCall) -> None:
+def test_identical_calls_of_one_reply_that_are_not_executed_count_once(each: ToolCall) -> None:
     """Malformed calls, unknown tools and control tools of one reply count once for every guard too."""
     run = choke(20).run([[each] * 157, [call("read_file", 1)]])
     assert run.statuses[1:] == ["duplicate"] * 156 + ["ok"]
-    assert (run.code, run.guard_set.calls_requested) == (None, 2)
+    assert (run.code, run.guard_set.counters.requests_used) == (None, 2)
     assert [w for w in run.warnings if w.guard != "malformed"] == []
 
 
@@ -86,20 +87,33 @@ def test_a_repeat_is_judged_anew_once_it_is_granted() -> None:
     run = choke(allowed=("src/**",))
     write = replace(call("write_file", "docs/a"), seq=11)
     guard_set, _ = run.guard_set.judge(reply(10, (write, replace(write, seq=13))))
-    guard_set, refused = guard_set.judge(ToolRequested(11, START, 10, write))
-    guard_set, _ = guard_set.judge(ToolFinished(11, START, write, "refused", "", "r", 0.0))
+    guard_set, refused = guard_set.judge(ToolRequested(at=START, turn_seq=10, call=write))
+    guard_set, _ = guard_set.judge(
+        ToolFinished(
+            at=START, call=write, status="refused", result=ToolResult(text="", outcome_hash="r", duration_ms=0.0)
+        )
+    )
     assert isinstance(refused[0], Refuse)
     assert guard_set.earlier(write) == 11
     guard_set, _ = guard_set.judge(
-        ScopeDecided(12, START, 12, ("docs/**",), "", granted=True, decided_by="pm", reason="")
+        ScopeDecided(
+            seq=12,
+            at=START,
+            call_seq=12,
+            paths=("docs/**",),
+            justification="",
+            granted=True,
+            decided_by="pm",
+            reason="",
+        )
     )
     assert guard_set.earlier(write) is None
-    assert guard_set.judge(ToolRequested(13, START, 10, replace(write, seq=13)))[1] == ()
+    assert guard_set.judge(ToolRequested(at=START, turn_seq=10, call=replace(write, seq=13)))[1] == ()
 
 
 def test_a_repeated_failure_is_judged_anew_once_a_file_has_changed() -> None:
     """Refused, then an edit in the same reply, then the same call: executed, because something changed."""
-    wrote = Result(tree="t1", writes=(FileWrite("b", 1, 0, "blob"),))
+    wrote = Result(tree="t1", writes=(FileWrite(path="b", added=1, removed=0, blob="blob"),))
     run = choke(answer=lambda each: wrote if each.mutating else Result(error="gone"))
     run.run([[READ, call("search", n)] for n in range(3)])
     run.turn([READ, READ, call("edit_file", "b=1"), READ])
@@ -149,7 +163,7 @@ def test_polling_that_fails_differently_is_not_refused() -> None:
 def test_nothing_is_served_after_a_death() -> None:
     """A call in doubt may have changed anything, so a resumed attempt reads again."""
     run = choke().run([[READ]])
-    run.judge(Resumed(START, START))
+    run.judge(Resumed(at=START, last_event_at=START))
     run.run([[READ]])
     assert run.statuses == ["ok", "ok"]
 

@@ -16,18 +16,18 @@ from orchestrator.domain.events import (
     Finished,
     GuardFired,
     ProgressReported,
-    RequestedCall,
     Resumed,
     ScopeDecided,
     ToolFinished,
 )
+from orchestrator.domain.model_io import ModelRequest, ToolCall
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
-from orchestrator.domain.verdict import Allow, Stop, Verdict, strictness
+from orchestrator.domain.verdict import Allow, Stop, Verdict, Warn, strictness
 from orchestrator.guards.guard_set import GuardSet, replay
 from orchestrator.guards.limits import GuardLimits
 from tests.guards.scripts import START, Choke, Result, call, choke
 
-Step = list[RequestedCall] | Event
+Step = list[ToolCall] | Event
 History = tuple[list[Step], list[Result]]
 
 LIMITS = GuardLimits(max_tokens=300, max_cost_usd=2.0, working_time_s=400)
@@ -44,16 +44,52 @@ RESULTS = st.builds(
     text=st.sampled_from(["x", "y"]),
     error=st.sampled_from(["", "", "E"]),
     tree=st.sampled_from([None, "t1", "t2"]),
-    writes=st.sampled_from([(), (FileWrite("a", 2, 1, "b1"),), (FileWrite("a", 1, 0, "b2"),)]),
+    writes=st.sampled_from(
+        [
+            (),
+            (FileWrite(path="a", added=2, removed=1, blob="b1"),),
+            (FileWrite(path="a", added=1, removed=0, blob="b2"),),
+        ]
+    ),
 )
 EXTRAS: list[Event] = [
-    Compacted(LATER, 500, 900, 510),
-    ProgressReported(900, LATER, 1, 1, "going well", "t1", "f"),
-    BudgetDecided(901, LATER, 1, 3, "", granted=True, granted_calls=3, decided_by="pm", reason=""),
-    ScopeDecided(902, LATER, 1, ("x",), "", granted=True, decided_by="pm", reason=""),
-    Resumed(LATER, START),
-    Finished(LATER, "accepted"),
-    GuardFired(903, LATER, 1, "budget", "warn", "budget_exhausted", "", 1, 1, {}),
+    Compacted(
+        at=LATER,
+        request=ModelRequest(
+            model="m",
+            window_messages=0,
+            reserved_tokens=0,
+            reserved_usd=None,
+            window_tokens=500,
+            uncompacted_tokens=900,
+            token_cap=510,
+        ),
+    ),
+    ProgressReported(
+        seq=900, at=LATER, call_seq=1, at_tool_call=1, description="going well", tree_after="t1", findings_hash="f"
+    ),
+    BudgetDecided(
+        seq=901,
+        at=LATER,
+        call_seq=1,
+        additional=3,
+        justification="",
+        granted=True,
+        granted_calls=3,
+        decided_by="pm",
+        reason="",
+    ),
+    ScopeDecided(
+        seq=902, at=LATER, call_seq=1, paths=("x",), justification="", granted=True, decided_by="pm", reason=""
+    ),
+    Resumed(at=LATER, last_event_at=START),
+    Finished(at=LATER, reason="accepted"),
+    GuardFired(
+        seq=903,
+        at=LATER,
+        at_tool_call=1,
+        verdict=Warn(guard="budget", code="budget_exhausted", message="", observed=1, limit=1, evidence={}),
+    ),
 ]
 STEPS: st.SearchStrategy[Step] = st.one_of(st.lists(CALLS, max_size=4), st.sampled_from(EXTRAS))
 HISTORIES = st.tuples(st.lists(STEPS, max_size=25), st.lists(RESULTS, min_size=1, max_size=8))

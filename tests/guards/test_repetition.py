@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.names import names_fire_at
-from orchestrator.domain.events import FileWrite, RequestedCall, ToolFinished
+from orchestrator.domain.events import FileWrite, ToolFinished
+from orchestrator.domain.model_io import ToolCall, ToolResult
 from orchestrator.guards.cycle import Cycle
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.tree import TreeState
@@ -28,10 +29,17 @@ def _changing(start: str = "result") -> Iterator[str]:
 
 def finished(tree: str | None, writes: tuple[FileWrite, ...]) -> ToolFinished:
     """A command's end."""
-    return ToolFinished(1, START, call("run_command"), "ok", "", "", 0.0, tree_after=tree, writes=writes)
+    return ToolFinished(
+        at=START,
+        call=call("run_command"),
+        status="ok",
+        tree_after=tree,
+        writes=writes,
+        result=ToolResult(text="", outcome_hash="", duration_ms=0.0),
+    )
 
 
-def _once_each(run: Choke, tools: list[RequestedCall], rounds: int) -> Choke:
+def _once_each(run: Choke, tools: list[ToolCall], rounds: int) -> Choke:
     return run.run([[each] for _ in range(rounds) for each in tools])
 
 
@@ -95,7 +103,7 @@ def test_the_first_tree_that_is_seen_is_no_change() -> None:
 def test_a_tree_is_named_by_what_changed_it() -> None:
     """Tree: the one at the start has no name of its own, also when it comes back; others have theirs."""
     seen, tree = [], TreeState()
-    write = (FileWrite("a", 1, 0, "b"),)
+    write = (FileWrite(path="a", added=1, removed=0, blob="b"),)
     for after, writes in (("t0", ()), (None, ()), ("t1", write), ("t1", ()), ("t0", write), ("t2", write)):
         tree = tree.after(finished(after, writes))
         seen.append(tree.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 from orchestrator.domain.events import Compacted, TurnRequested
+from orchestrator.domain.model_io import ModelRequest
 from orchestrator.domain.verdict import Refuse
 from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
@@ -19,7 +20,7 @@ def test_three_identical_batches_stall_and_the_fourth_withholds_the_tools() -> N
     assert (run.warned("stall"), run.guard_set.withholds_tools) == ([3], False)
     run.turn(BATCH)
     assert (run.warned("stall"), run.guard_set.withholds_tools) == ([3, 4], True)
-    assert run.guard_set.stall_count == 4
+    assert run.guard_set.counters.stall_count == 4
 
 
 def test_another_call_in_the_forced_turn_stops() -> None:
@@ -190,8 +191,29 @@ def test_compactions_that_make_room_each_time_never_stop() -> None:
 def _compact(windows: list[tuple[int, int]]) -> Choke:
     run = choke()
     for before, after in windows:
-        run.judge(Compacted(START, after, before, token_cap=1_000))
-        run.judge(TurnRequested(1, START, "m", 1, 0.0, 1, window_tokens=after))
+        run.judge(
+            Compacted(
+                at=START,
+                request=ModelRequest(
+                    model="m",
+                    window_messages=0,
+                    reserved_tokens=0,
+                    reserved_usd=None,
+                    window_tokens=after,
+                    uncompacted_tokens=before,
+                    token_cap=1_000,
+                ),
+            )
+        )
+        run.judge(
+            TurnRequested(
+                seq=1,
+                at=START,
+                request=ModelRequest(
+                    model="m", reserved_tokens=1, reserved_usd=0.0, window_messages=1, window_tokens=after
+                ),
+            )
+        )
     return run
 
 
@@ -200,7 +222,20 @@ def test_a_recorded_turn_whose_tools_were_there_is_no_refusal() -> None:
     guard_set = GuardSet.begin(LIMITS, 100, ())
     for turn, argument in enumerate([*[7] * 4, 8]):
         asked = call("read_file", argument)
-        guard_set, _ = guard_set.observe(TurnRequested(turn, START, "m", 1, 0.0, 1, 1, tools_withheld=False))
+        guard_set, _ = guard_set.observe(
+            TurnRequested(
+                seq=turn,
+                at=START,
+                request=ModelRequest(
+                    model="m",
+                    reserved_tokens=1,
+                    reserved_usd=0.0,
+                    window_messages=1,
+                    window_tokens=1,
+                    tools_withheld=False,
+                ),
+            )
+        )
         guard_set, _ = guard_set.observe(reply(turn, (asked,)))
     assert guard_set.stopped is None
 

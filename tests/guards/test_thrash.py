@@ -12,7 +12,7 @@ from tests.guards.scripts import START, Choke, Result, call, choke
 
 
 def _write(number: int, *, path: str = "a.py", size: int = 3, substantive: bool = True) -> FileWrite:
-    return FileWrite(path, size, 0, f"blob {number}", substantive)
+    return FileWrite(path=path, added=size, removed=0, blob=f"blob {number}", substantive=substantive)
 
 
 def _writing(writes: Iterator[FileWrite] | list[FileWrite], tool: str = "edit_file") -> Choke:
@@ -72,21 +72,21 @@ def test_the_content_before_the_first_write_is_an_earlier_one() -> None:
     """Thrash: A, original, A, original: the original is known by the blob before the first write, so the second return
     warns and the third stops."""
     blobs = ["O", *["A", "O"] * 10]
-    run = _writing([FileWrite("a.py", 1, 1, b, before=a) for a, b in pairwise(blobs)])
+    run = _writing([FileWrite(path="a.py", added=1, removed=1, blob=b, before=a) for a, b in pairwise(blobs)])
     assert run.warned("thrash") == [2]
     assert (run.code, run.executed) == ("thrashing", 4)
 
 
 def test_a_new_file_has_no_content_before_its_first_write() -> None:
     """Thrash: a file that did not exist has nothing to return to."""
-    run = _writing([FileWrite("a.py", 1, 1, blob) for blob in ("v0", "v1", "v0")])
+    run = _writing([FileWrite(path="a.py", added=1, removed=1, blob=blob) for blob in ("v0", "v1", "v0")])
     assert run.warned("thrash") == []
 
 
 def test_a_scratch_file_may_come_and_go() -> None:
     """Thrash: a deletion is no earlier content."""
     blobs = [blob for n in range(4) for blob in (f"v{n}", "")]
-    run = _writing([FileWrite("tmp.py", 1, 1, blob) for blob in blobs])
+    run = _writing([FileWrite(path="tmp.py", added=1, removed=1, blob=blob) for blob in blobs])
     assert run.warned("thrash") == []
 
 
@@ -103,7 +103,7 @@ def test_growing_edits_between_tests_are_work() -> None:
 
 def test_many_files_are_remembered_within_bounds() -> None:
     """A command that rewrites ten thousand files leaves a bounded memory."""
-    writes = tuple(FileWrite(f"f{n}", 1, 0, f"b{n}") for n in range(10_000))
+    writes = tuple(FileWrite(path=f"f{n}", added=1, removed=0, blob=f"b{n}") for n in range(10_000))
     run = choke(answer=lambda _: Result(tree="t", writes=writes)).run([[call("run_command", "codegen")]])
     thrash = next(g for g in run.guard_set.guards if type(g).__name__ == "ThrashGuard")
     assert len(thrash.files) <= 256  # type: ignore[attr-defined]  # the guard found by its name
@@ -117,7 +117,17 @@ def _work(run: Choke, calls: int, start: int = 0) -> None:
 
 
 def _report(run: Choke, text: str, tree: str, findings: str = "f") -> None:
-    run.judge(ProgressReported(run.seq + 1000, START, 0, 0, text, tree, findings))
+    run.judge(
+        ProgressReported(
+            seq=run.seq + 1000,
+            at=START,
+            call_seq=0,
+            at_tool_call=0,
+            description=text,
+            tree_after=tree,
+            findings_hash=findings,
+        )
+    )
 
 
 def test_without_a_report_50_calls_warn_and_100_stop() -> None:
@@ -144,7 +154,7 @@ def test_a_worker_without_reports_may_finish_at_call_100() -> None:
 
 def test_a_report_with_news_starts_the_count_again() -> None:
     """A new text with a changed tree is progress."""
-    writes = (FileWrite("a", 1, 0, "b"),)
+    writes = (FileWrite(path="a", added=1, removed=0, blob="b"),)
     run = choke(answer=lambda each: Result(tree=each.signature, writes=writes if each.mutating else ()))
     for n in range(5):
         run.turn([call("run_command", f"codegen {n}")])
@@ -174,7 +184,7 @@ def test_a_first_report_after_commands_that_changed_nothing_is_no_progress() -> 
 
 def test_a_first_report_after_a_write_is_progress() -> None:
     """A file changed since the attempt began."""
-    writes = (FileWrite("a", 1, 0, "b"),)
+    writes = (FileWrite(path="a", added=1, removed=0, blob="b"),)
     run = choke(
         answer=lambda each: Result(tree="t1" if each.mutating else None, writes=writes if each.mutating else ())
     )
@@ -234,7 +244,18 @@ def test_granted_paths_are_allowed_from_then_on() -> None:
     """Scope: request_scope widens the allowed paths when it is granted, and only then."""
     run = choke(allowed=("app/**",))
     for granted in (False, True):
-        run.judge(ScopeDecided(1, START, 0, ("setup.py",), "", granted=granted, decided_by="pm", reason=""))
+        run.judge(
+            ScopeDecided(
+                seq=1,
+                at=START,
+                call_seq=0,
+                paths=("setup.py",),
+                justification="",
+                granted=granted,
+                decided_by="pm",
+                reason="",
+            )
+        )
         run.turn([call("write_file", f"setup.py={granted}")])
     assert run.statuses == ["refused", "ok"]
 

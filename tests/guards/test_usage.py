@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.events import ReplyReceived, Resumed, ToolRequested, TurnRequested
+from orchestrator.domain.model_io import ModelRequest
 from orchestrator.domain.verdict import Stop, Verdict, Warn
 from orchestrator.guards.guard_set import GuardSet, replay
 from orchestrator.guards.limits import GuardLimits
@@ -23,14 +24,25 @@ def _panel(**limits: float) -> GuardSet:
 def _turn(
     seq: int, *, tokens: int = 0, usd: float | None = 0.0, seconds: float = 0, withheld: bool = False
 ) -> TurnRequested:
-    return TurnRequested(seq, START + timedelta(seconds=seconds), "m", tokens, usd, 1, 1, tools_withheld=withheld)
+    return TurnRequested(
+        seq=seq,
+        at=START + timedelta(seconds=seconds),
+        request=ModelRequest(
+            model="m",
+            reserved_tokens=tokens,
+            reserved_usd=usd,
+            window_messages=1,
+            window_tokens=1,
+            tools_withheld=withheld,
+        ),
+    )
 
 
 def _reply(
     seq: int, *, tokens: int = 0, usd: float | None = 0.0, seconds: float = 0, wait_ms: float = 0
 ) -> ReplyReceived:
     event = reply(seq, (call("read_file", seq),), START + timedelta(seconds=seconds), tokens=tokens)
-    return replace(event, cost_usd=usd, wait_ms=wait_ms)
+    return replace(event, reply=replace(event.reply, cost_usd=usd, wait_ms=wait_ms))
 
 
 def _stop(verdict: Verdict) -> Stop:
@@ -57,7 +69,7 @@ def test_an_unsettled_turn_counts_in_full() -> None:
     """Tokens: a crash between request and reply refills nothing."""
     guard_set = _panel(max_tokens=1000)
     guard_set, _ = guard_set.observe(_turn(1, tokens=600))
-    guard_set, _ = guard_set.observe(Resumed(START, START))
+    guard_set, _ = guard_set.observe(Resumed(at=START, last_event_at=START))
     _, verdict = guard_set.observe(_turn(2, tokens=600))
     assert _stop(verdict).observed == 1200
 
@@ -96,9 +108,9 @@ def test_the_call_that_finishes_is_heard_after_the_deadline() -> None:
     """Deadline: it stops before further work, not before the end of it."""
     guard_set, _ = _panel(deadline_s=100).observe(_turn(1))
     late = START + timedelta(seconds=200)
-    guard_set, _ = guard_set.observe(ToolRequested(2, late, 1, call("finish_task")))
+    guard_set, _ = guard_set.observe(ToolRequested(at=late, turn_seq=1, call=call("finish_task")))
     assert guard_set.stopped is None
-    guard_set, _ = guard_set.observe(ToolRequested(3, late, 1, call("read_file", 1)))
+    guard_set, _ = guard_set.observe(ToolRequested(at=late, turn_seq=1, call=call("read_file", 1)))
     assert guard_set.stopped is not None
 
 
@@ -226,5 +238,7 @@ def test_the_bounds_are_hard_and_replay_agrees(turns: list[tuple[int, int, int]]
         if guard_set.stopped is not None:
             break
     assert len(set(told)) == len(told)
-    assert sum(e.prompt_tokens + e.completion_tokens for e in events if isinstance(e, ReplyReceived)) <= 1000
+    assert (
+        sum(e.reply.prompt_tokens + e.reply.completion_tokens for e in events if isinstance(e, ReplyReceived)) <= 1000
+    )
     assert replay(begun, events) == guard_set

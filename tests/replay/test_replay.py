@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,13 @@ from orchestrator.replay.replay import (
     shape,
 )
 from orchestrator.replay.traces import Trace, TraceCall, read_traces
+from tests.guards.reduce_traces import reduced
 from tests.guards.scripts import Result, call, choke
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "traces" / "coding-agents.jsonl"
-shared = pytest.mark.skipif(not SHARED.exists(), reason="the traces of real runs are not part of this repository")
+TRACES = Path(__file__).parents[1] / "data" / "traces"
+WORK = [json.loads(line) for file in sorted(TRACES.glob("*.jsonl")) for line in file.read_text().splitlines()]
+HONEST_WORK = [Trace.model_validate(each) for each in WORK if not each.get("spiral")]
+SPIRALS = [Trace.model_validate(each) for each in WORK if each.get("spiral")]
 
 ROUNDS = 5
 
@@ -72,16 +76,44 @@ def test_any_last_k_calls_repeated_for_ever_stop_within_five_rounds(calls: list[
     assert stop.at_tool_call <= len(calls) + (ROUNDS - 1) * min(k, len(calls))
 
 
-@shared
-def test_no_real_trace_is_stopped_and_every_repetition_is() -> None:
-    """Property 4 on the ten traces of real coding agents."""
-    for each in read_traces(SHARED.read_text()):
-        assert replay_trace(each, ReplayLimits()).stop is None, each.id
-        kept = len(each.calls) - (each.calls[-1].name == "finish_task")
-        for k in range(1, 9):
-            stop = replay_trace(each, ReplayLimits(), repeat_last=k).stop
-            assert stop is not None
-            assert stop.at_tool_call <= kept + (ROUNDS - 1) * k, (each.id, k)
+@pytest.mark.parametrize("each", HONEST_WORK, ids=lambda each: each.id)
+def test_no_real_trace_is_stopped(each: Trace) -> None:
+    """Real agents' work, some of it clumsy, runs to its end under the defaults."""
+    assert replay_trace(each, ReplayLimits()).stop is None
+
+
+@pytest.mark.parametrize("each", HONEST_WORK + SPIRALS, ids=lambda each: each.id)
+def test_every_repetition_of_a_real_trace_is_stopped_within_five_rounds(each: Trace) -> None:
+    """Whatever a real agent's last calls were: repeated for ever, they are stopped."""
+    kept = len(each.calls) - (each.calls[-1].name == "finish_task")
+    for k in range(1, 9):
+        stop = replay_trace(each, ReplayLimits(), repeat_last=k).stop
+        assert stop is not None
+        assert stop.at_tool_call <= kept + (ROUNDS - 1) * k, k
+
+
+def test_real_spirals_are_stopped_before_their_end() -> None:
+    """Of the five runs that truly went in circles the guards cut short four, each by more than thirty of its calls."""
+    stops = [(each, stop) for each in SPIRALS if (stop := replay_trace(each, ReplayLimits()).stop)]
+    assert (len(SPIRALS), len(stops)) == (5, 4)
+    assert [each.id for each, stop in stops if len(each.calls) - stop.at_tool_call <= 30] == []
+
+
+def test_a_trace_reduced_to_facts_is_judged_as_it_was() -> None:
+    """Hashes in the place of texts change no verdict, and nothing that was said is left."""
+    told = {"path": "./secret/a.py", "old_str": "was said", "new_str": "was  said"}
+    whole = {
+        "id": "me",
+        "source": "me",
+        "calls": [{"name": "edit_file", "arguments": told, "ok": ok, "result_sha": "r"} for ok in [True, False] * 9],
+    }
+    (facts,) = reduced([whole])
+    for k in range(4):
+        one, other = (
+            replay_trace(Trace.model_validate(each), ReplayLimits(), repeat_last=k) for each in (whole, facts)
+        )
+        assert [(f.code, f.at_tool_call) for f in one.fired] == [(f.code, f.at_tool_call) for f in other.fired] != []
+    assert not {"said", "secret"} & set(re.findall(r"[a-z]+", json.dumps(facts)))
 
 
 HONEST = {
@@ -93,12 +125,18 @@ HONEST = {
     "six undos in a row": [step("edit_file", f"u{n}", path="a.py") for n in range(6)],
     "many undos do not count as rewriting": [step("edit_file", f"u{n}", path="a.py") for n in range(30)],
     "an edit retried after reading again": [
-        *[c for n in range(6) for c in (step("edit_file", f"no match {n}", ok=False, path="a", old_str=f"{n}"),
-                                        step("read_file", "r", path="a", view_range=[n, n + 9]))],
+        *[
+            c
+            for n in range(6)
+            for c in (
+                step("edit_file", f"no match {n}", ok=False, path="a", old_str=f"{n}"),
+                step("read_file", "r", path="a", view_range=[n, n + 9]),
+            )
+        ],
         edit(1),
     ],
     "one long file in nineteen parts": [edit(n) for n in range(19)],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", HONEST)
@@ -211,9 +249,7 @@ def _recorded() -> list[Event]:
 
 
 def _fired(verdict: Warn | Refuse | Stop, at: int) -> GuardFired:
-    kind: Any = type(verdict).__name__.lower()
-    said = (verdict.guard, kind, verdict.code, verdict.message, verdict.observed, verdict.limit, verdict.evidence)
-    return GuardFired(0, _EPOCH, at, *said)
+    return GuardFired(seq=0, at=_EPOCH, at_tool_call=at, verdict=verdict)
 
 
 _EPOCH = choke().at
@@ -223,7 +259,7 @@ def test_live_and_replayed_verdicts_agree() -> None:
     """Issue 4, item 8: a replay under an attempt's own limits fires what was recorded, where it was recorded."""
     recorded = _recorded()
     fired = [event for event in recorded if isinstance(event, GuardFired)]
-    assert "stop" in [event.verdict for event in fired]
+    assert "stop" in [event.verdict.kind for event in fired]
     assert disagreements(recorded, fired, GuardLimits(), 30, ("**",)) == ()
     assert disagreements(recorded, fired, GuardLimits(same_error_stop=3, same_error_warn=2), 30, ("**",)) != ()
     assert disagreements(recorded, fired[:-1], GuardLimits(), 30, ("**",)) != ()
@@ -233,7 +269,7 @@ def test_verdicts_of_a_guard_that_is_gone_are_no_disagreement() -> None:
     """What 0.1 recorded of tool names alone is left out, wherever it stands among the others."""
     recorded = _recorded()
     fired = [event for event in recorded if isinstance(event, GuardFired)]
-    gone = replace(fired[0], guard="names_only", code="names_only", verdict="warn")
+    gone = replace(fired[0], verdict=replace(fired[0].verdict, guard="names_only", code="names_only"))
     assert disagreements(recorded, [gone, *fired], GuardLimits(), 30, ("**",)) == ()
 
 

@@ -6,25 +6,28 @@ import uuid
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from orchestrator.domain.attempt import AttemptResult, AttemptTotals, Decision, Owner
+from orchestrator.domain.attempt import AttemptResult, Decision, Owner
 from orchestrator.domain.events import (
     BudgetDecided,
+    CallStatus,
     Compacted,
     Event,
     FileWrite,
     Finished,
+    GuardCounters,
     ProgressReported,
     ReplyReceived,
-    RequestedCall,
     Resumed,
     ScopeDecided,
     ToolFinished,
     ToolRequested,
     TurnRequested,
 )
+from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
 from orchestrator.domain.plan import Plan, PlannedTask, Repository
 from orchestrator.domain.run import Claim, ClaimRequest, Run
 from orchestrator.domain.task import Assessment, Task
+from orchestrator.domain.usage import Usage
 from orchestrator.store.graph_store import GraphStore
 
 T0 = datetime(2026, 11, 21, 10, 0, 0, 123456, tzinfo=UTC)
@@ -146,7 +149,11 @@ def accepted(claim: Claim, head: tuple[str, str] | None = None) -> AttemptResult
         task_stop_reason="completed",
         at=T0 + timedelta(minutes=5),
         duration_ms=300_000.0,
-        totals=AttemptTotals(2, 1, 100, 80, 20, 0.25, 1, 3),
+        usage=Usage(
+            tool_call_count=2, turn_count=1, prompt_tokens=100, cached_tokens=80, completion_tokens=20, cost_usd=0.25
+        ),
+        files_changed=1,
+        lines_changed=3,
         worker_output="Done.",
         tree_after="tree9",
         decision=Decision("complete", "check1", ("all gates passed",), (), 1, "pass1", T0),
@@ -166,7 +173,7 @@ def unfinished(task_status: str = "pending", reason: str = "gave_up") -> Attempt
         task_stop_reason="attempts_exhausted" if task_status == "failed" else None,
         at=T0 + timedelta(minutes=5),
         duration_ms=1.5,
-        totals=AttemptTotals(),
+        usage=Usage(cost_usd=None),
     )
 
 
@@ -181,7 +188,7 @@ def statuses(graph: GraphStore, plan: Plan) -> dict[str, str]:
     return {state.task.key: state.status for state in graph.tasks(plan.id)}
 
 
-def call(seq: int, tool: str = "write_file", **changes: object) -> RequestedCall:
+def call(seq: int, tool: str = "write_file", **changes: object) -> ToolCall:
     """A requested call."""
     fields: dict[str, object] = {
         "seq": seq,
@@ -194,55 +201,53 @@ def call(seq: int, tool: str = "write_file", **changes: object) -> RequestedCall
         "control": False,
         "writes_to": ("shop/m.py",),
     }
-    return RequestedCall(**(fields | changes))  # type: ignore[arg-type]  # a keyword builder for tests
+    return ToolCall(**fields | changes)  # type: ignore[arg-type]  # a keyword builder for tests
 
 
-def turn(seq: int, at: datetime = T0, **changes: object) -> TurnRequested:
+def turn(seq: int, at: datetime = T0, counters: GuardCounters | None = None, **changes: object) -> TurnRequested:
     """A requested turn."""
     fields: dict[str, object] = {
-        "seq": seq,
-        "at": at,
         "model": "m1",
         "reserved_tokens": 900,
         "reserved_usd": 0.5,
         "window_messages": 4,
         "window_tokens": 640,
     }
-    return TurnRequested(**(fields | changes))  # type: ignore[arg-type]  # a keyword builder for tests
+    request = ModelRequest(**fields | changes)  # type: ignore[arg-type]  # a keyword builder for tests
+    return TurnRequested(seq=seq, at=at, request=request, counters=counters or GuardCounters())
 
 
-def reply(seq: int, calls: tuple[RequestedCall, ...] = (), at: datetime = T0, **changes: object) -> ReplyReceived:
+def reply(
+    seq: int, calls: tuple[ToolCall, ...] = (), at: datetime = T0, *, failed: bool = False, **changes: object
+) -> ReplyReceived:
     """A reply that asks for `calls`."""
     fields: dict[str, object] = {
-        "seq": seq,
-        "at": at,
         "text": "I begin.",
         "calls": calls,
         "prompt_tokens": 100,
-        "cached_tokens": 0,
         "completion_tokens": 20,
         "cost_usd": 0.125,
         "latency_ms": 12.5,
-        "wait_ms": 0.0,
-        "retries": 0,
         "finish_reason": "tool_calls",
         "model": "m1-2026",
     }
-    return ReplyReceived(**(fields | changes))  # type: ignore[arg-type]  # a keyword builder for tests
+    answer = ModelReply(**fields | changes)  # type: ignore[arg-type]  # a keyword builder for tests
+    return ReplyReceived(seq=seq, at=at, reply=answer, failed=failed)
 
 
-def finished(asked: RequestedCall, at: datetime = T0, **changes: object) -> ToolFinished:
+def finished(
+    asked: ToolCall,
+    at: datetime = T0,
+    *,
+    status: CallStatus = "ok",
+    tree_after: str | None = None,
+    writes: tuple[FileWrite, ...] = (),
+    **changes: object,
+) -> ToolFinished:
     """A call's end."""
-    fields: dict[str, object] = {
-        "seq": asked.seq,
-        "at": at,
-        "call": asked,
-        "status": "ok",
-        "result": "fine",
-        "outcome_hash": "o1",
-        "duration_ms": 1.5,
-    }
-    return ToolFinished(**(fields | changes))  # type: ignore[arg-type]  # a keyword builder for tests
+    fields: dict[str, object] = {"text": "fine", "outcome_hash": "o1", "duration_ms": 1.5}
+    result = ToolResult(**fields | changes)  # type: ignore[arg-type]  # a keyword builder for tests
+    return ToolFinished(at=at, call=asked, status=status, result=result, tree_after=tree_after, writes=writes)
 
 
 def long_story() -> list[list[Event]]:
@@ -252,44 +257,75 @@ def long_story() -> list[list[Event]]:
     broken = call(8, "nonsense", mutating=False, defect="There is no tool nonsense.", arguments_json="{not json")
     budget, scope = call(9, "request_budget", control=True), call(11, "request_scope", control=True)
     cut_off = call(14, "run_command", pure=False)
-    written = (FileWrite("shop/z.py", 3, 0, "b1", before="b0"), FileWrite("shop/a b ü.py", 0, 9, "", substantive=False))
+    written = (
+        FileWrite(path="shop/z.py", added=3, removed=0, blob="b1", before="b0"),
+        FileWrite(path="shop/a b ü.py", added=0, removed=9, blob="", substantive=False),
+    )
+    compacted = turn(
+        6,
+        at[5],
+        compacted=True,
+        window_tokens=320,
+        uncompacted_tokens=900,
+        token_cap=400,
+        tools_withheld=True,
+        reserved_usd=0.0,
+    )
     return [
-        [Resumed(at[0], T0 - timedelta(hours=1)), turn(1, at[0], reserved_usd=None)],
-        [reply(1, (write, again, report), at[1]), ToolRequested(2, at[1], 1, write)],
+        [Resumed(at=at[0], last_event_at=T0 - timedelta(hours=1)), turn(1, at[0], reserved_usd=None)],
+        [reply(1, (write, again, report), at[1]), ToolRequested(at=at[1], turn_seq=1, call=write)],
         [
             finished(write, at[2], tree_after="tree1", writes=written),
-            ToolRequested(3, at[2], 1, again, duplicate_of=2),
+            ToolRequested(at=at[2], turn_seq=1, call=again, duplicate_of=2),
             finished(again, at[3], status="duplicate"),
-            ToolRequested(4, at[3], 1, report),
-            ProgressReported(5, at[3], 4, 2, "half way", "tree1", "f0"),
-            finished(report, at[4]),
-            Compacted(at[5], 320, 900, 400),
-            turn(
-                6,
-                at[5],
-                compacted=True,
-                window_tokens=320,
-                uncompacted_tokens=900,
-                token_cap=400,
-                tools_withheld=True,
-                reserved_usd=0.0,
+            ToolRequested(at=at[3], turn_seq=1, call=report),
+            ProgressReported(
+                seq=5,
+                at=at[3],
+                call_seq=4,
+                at_tool_call=2,
+                description="half way",
+                tree_after="tree1",
+                findings_hash="f0",
             ),
+            finished(report, at[4]),
+            Compacted(at=at[5], request=compacted.request),
+            compacted,
         ],
         [
             reply(6, (broken, budget, scope), at[6], text="", cost_usd=None, estimated=True, wait_ms=3.25),
-            ToolRequested(8, at[6], 6, broken),
+            ToolRequested(at=at[6], turn_seq=6, call=broken),
             finished(broken, at[7], status="error", error_kind="malformed", error_hash="e1"),
-            ToolRequested(9, at[7], 6, budget),
-            BudgetDecided(10, at[7], 9, 10, "more, please", granted=True, granted_calls=0, decided_by="pm", reason=""),
+            ToolRequested(at=at[7], turn_seq=6, call=budget),
+            BudgetDecided(
+                seq=10,
+                at=at[7],
+                call_seq=9,
+                additional=10,
+                justification="more, please",
+                granted=True,
+                granted_calls=0,
+                decided_by="pm",
+                reason="",
+            ),
             finished(budget, at[8], status="refused"),
-            ToolRequested(11, at[8], 6, scope),
-            ScopeDecided(12, at[8], 11, ("lib/**", "x"), "there", granted=False, decided_by="rule", reason="no"),
+            ToolRequested(at=at[8], turn_seq=6, call=scope),
+            ScopeDecided(
+                seq=12,
+                at=at[8],
+                call_seq=11,
+                paths=("lib/**", "x"),
+                justification="there",
+                granted=False,
+                decided_by="rule",
+                reason="no",
+            ),
             finished(scope, at[9]),
         ],
         [turn(13, at[10])],
-        [reply(13, (cut_off,), at[11], failed=False), ToolRequested(14, at[12], 13, cut_off)],
+        [reply(13, (cut_off,), at[11], failed=False), ToolRequested(at=at[12], turn_seq=13, call=cut_off)],
         [turn(15, at[13])],
         [reply(15, (), at[14], text="connection reset", failed=True, finish_reason="")],
         [turn(16, at[15])],
-        [Finished(at[16], "model_error")],
+        [Finished(at=at[16], reason="model_error")],
     ]

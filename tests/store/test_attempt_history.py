@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from orchestrator.domain.attempt import Owner
+from orchestrator.domain.events import GuardCounters
 from orchestrator.domain.plan import PlanningRound
 from orchestrator.domain.usage import Usage
 from orchestrator.store.graph_store import GraphStore
@@ -18,9 +19,9 @@ def test_accepted_attempts_tell_their_calls_by_kind(any_graph: GraphStore) -> No
     assert any_graph.accepted_calls(plan.repository.id) == {}
     first, second = claimed(any_graph, run), claimed(any_graph, run)
     conclusion = accepted(first, (run.head_commit, "1" * 40))
-    totals = replace(conclusion.totals, tool_call_count=7)
+    usage = replace(conclusion.usage, tool_call_count=7)
     any_graph.await_review(first, "Done.", "tree9", T0)
-    assert any_graph.conclude(first, replace(conclusion, totals=totals))
+    assert any_graph.conclude(first, replace(conclusion, usage=usage))
     any_graph.conclude(second, unfinished())
     assert any_graph.accepted_calls(plan.repository.id) == {first.task.kind: (7,)}
 
@@ -47,7 +48,11 @@ def test_a_decision_about_a_grant_costs_the_run_and_the_task(any_graph: GraphSto
     round_id = f"{claim.attempt_id}:calls1"
     any_graph.store_round(PlanningRound(round_id, plan.id, 0, "budget"))
     any_graph.record(Owner("PlanningRound", round_id), [turn(1), reply(1)])
-    twice = Usage(2 * before.prompt_tokens, 2 * before.completion_tokens, before.usd and 2 * before.usd)
+    twice = Usage(
+        prompt_tokens=2 * before.prompt_tokens,
+        completion_tokens=2 * before.completion_tokens,
+        cost_usd=before.cost_usd and 2 * before.cost_usd,
+    )
     assert any_graph.spend(run_id=run.id) == twice
     assert any_graph.spend(task_id=claim.task.id) == twice
 
@@ -56,8 +61,7 @@ def test_a_turn_keeps_how_things_stood(any_graph: GraphStore) -> None:
     """Calls, requests, their limits, the stall count and the history's size come back as written."""
     _, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
-    asked = replace(
-        turn(1), calls_used=3, calls_limit=20, requests_used=5, requests_limit=60, stall_count=2, history_messages=12
-    )
+    counters = GuardCounters(calls_used=3, calls_limit=20, requests_used=5, requests_limit=60, stall_count=2)
+    asked = turn(1, counters=counters, history_messages=12)
     any_graph.record(attempt_owner(claim), [asked])
     assert any_graph.events(claim.attempt_id) == (asked,)

@@ -102,7 +102,7 @@ def test_a_rejected_attempt_keeps_everything_that_the_next_one_needs(any_graph: 
     summary = any_graph.attempt(claim.attempt_id)
     assert summary.findings == (GATE, QC)
     assert summary.checks == (check,)
-    assert (summary.totals, summary.status, summary.worker_output) == (rejected.totals, "rejected", "Done.")
+    assert (summary.usage, summary.status, summary.worker_output) == (rejected.usage, "rejected", "Done.")
     state = any_graph.tasks(plan.id)[0]
     assert (state.status, state.qc_score, state.lease_owner, state.tool_call_count) == ("pending", 0, None, 2)
     row = any_graph.query(
@@ -238,16 +238,18 @@ def test_spend_counts_open_turns_in_full_and_reviews_too(any_graph: GraphStore) 
     unknown makes the sum unknown."""
     _, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
-    assert any_graph.spend(run_id=run.id) == Usage(0, 0, 0.0)
+    assert any_graph.spend(run_id=run.id) == Usage(prompt_tokens=0, completion_tokens=0, cost_usd=0.0)
     any_graph.record(attempt_owner(claim), [turn(1), reply(1), turn(2)])
-    assert any_graph.spend(run_id=run.id) == Usage(100 + 900, 20, 0.125 + 0.5)
+    assert any_graph.spend(run_id=run.id) == Usage(prompt_tokens=100 + 900, completion_tokens=20, cost_usd=0.125 + 0.5)
     any_graph.await_review(claim, "Done.", "tree1", T0)
     review = dataclasses.replace(full_review(claim), passed=None)
     any_graph.begin_review(claim, review)
     owner = dataclasses.replace(attempt_owner(claim), label="Review", id=review.id)
     any_graph.record(owner, [turn(1), reply(1, cost_usd=0.0)])
-    assert any_graph.spend(run_id=run.id, task_id=claim.task.id) == Usage(1_100, 40, 0.625)
-    assert any_graph.spend(task_id=claim.task.id) == Usage(1_100, 40, 0.625)
-    assert any_graph.spend(run_id=run.id, task_id="other") == Usage(0, 0, 0.0)
+    assert any_graph.spend(run_id=run.id, task_id=claim.task.id) == Usage(
+        prompt_tokens=1_100, completion_tokens=40, cost_usd=0.625
+    )
+    assert any_graph.spend(task_id=claim.task.id) == Usage(prompt_tokens=1_100, completion_tokens=40, cost_usd=0.625)
+    assert any_graph.spend(run_id=run.id, task_id="other") == Usage(prompt_tokens=0, completion_tokens=0, cost_usd=0.0)
     any_graph.record(owner, [turn(3), reply(3, cost_usd=None)])
-    assert any_graph.spend(run_id=run.id).usd is None
+    assert any_graph.spend(run_id=run.id).cost_usd is None

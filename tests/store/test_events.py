@@ -14,6 +14,7 @@ from orchestrator.domain.errors import GraphError, StaleFenceError, UserError
 from orchestrator.domain.events import Event, FileWrite, GuardFired, ToolRequested
 from orchestrator.domain.plan import PlanningRound
 from orchestrator.domain.review import Review
+from orchestrator.domain.verdict import Stop, Warn
 from orchestrator.store.graph_store import GraphStore
 from tests.graph_servers import GraphServer
 from tests.store.samples import (
@@ -83,9 +84,10 @@ def one_turn(draw: st.DrawFn) -> list[Event]:
     events.append(reply(1, calls, draw(INSTANTS), text=draw(TEXTS), failed=draw(st.booleans()), **usage))
     for asked in calls:
         written = draw(st.lists(WRITES, max_size=3, unique_by=lambda write: write.path))
-        events.append(ToolRequested(asked.seq, draw(INSTANTS), 1, asked))
-        values = {"tree_after": draw(st.none() | TEXTS), "duration_ms": draw(st.floats(0, 1e9))}
-        events.append(finished(asked, draw(INSTANTS), result=draw(TEXTS), writes=tuple(written), **values))
+        events.append(ToolRequested(at=draw(INSTANTS), turn_seq=1, call=asked))
+        values = {"text": draw(TEXTS), "duration_ms": draw(st.floats(0, 1e9))}
+        tree = draw(st.none() | TEXTS)
+        events.append(finished(asked, draw(INSTANTS), tree_after=tree, writes=tuple(written), **values))
     return events
 
 
@@ -135,8 +137,26 @@ def test_a_guards_verdict_hangs_on_the_call_that_it_is_about(any_graph: GraphSto
     _, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
     asked = call(2)
-    fired = GuardFired(3, T0, 1, "repetition", "stop", "loop_detected", "same", 5, 5, {"calls": ["a", 1, None]}, 2)
-    loose = GuardFired(4, T0, 1, "budget", "warn", "budget_exhausted", "80 %", 16.0, 20.0, {})
+    fired = GuardFired(
+        seq=3,
+        at=T0,
+        at_tool_call=1,
+        call_seq=2,
+        verdict=Stop(
+            guard="repetition",
+            code="loop_detected",
+            message="same",
+            observed=5,
+            limit=5,
+            evidence={"calls": ["a", 1, None]},
+        ),
+    )
+    loose = GuardFired(
+        seq=4,
+        at=T0,
+        at_tool_call=1,
+        verdict=Warn(guard="budget", code="budget_exhausted", message="80 %", observed=16.0, limit=20.0, evidence={}),
+    )
     any_graph.record(attempt_owner(claim), [turn(1), reply(1, (asked,)), fired, loose])
     table = any_graph.query(
         "MATCH (:Attempt {id: $id})-[:TRIGGERED]->(g:GuardEvent) OPTIONAL MATCH (g)-[:AT]->(c:ToolCall) "
@@ -194,7 +214,7 @@ def test_a_long_text_is_stored_head_and_tail_and_kept_whole_beside(graph_server:
         story: list[Event] = [
             turn(1),
             reply(1, (asked,)),
-            ToolRequested(2, T0, 1, asked),
+            ToolRequested(at=T0, turn_seq=1, call=asked),
             finished(asked, result=whole),
         ]
         graph.record(attempt_owner(claim), story)
@@ -221,8 +241,17 @@ def test_known_secrets_are_stored_nowhere(graph_server: GraphServer) -> None:
         _, run = opened(graph, 1)
         claim = claimed(graph, run)
         asked = call(2, arguments_json=f'{{"key":"{secret}"}}', writes_to=(secret,))
-        fired = GuardFired(3, T0, 1, "g", "warn", "c", secret, 1, 1, {"seen": [secret]})
-        done = finished(asked, result=f"{secret} " * 2_000, writes=(FileWrite(f"shop/{secret}.py", 1, 1, "b"),))
+        fired = GuardFired(
+            seq=3,
+            at=T0,
+            at_tool_call=1,
+            verdict=Warn(guard="g", code="c", message=secret, observed=1, limit=1, evidence={"seen": [secret]}),
+        )
+        done = finished(
+            asked,
+            result=f"{secret} " * 2_000,
+            writes=(FileWrite(path=f"shop/{secret}.py", added=1, removed=1, blob="b"),),
+        )
         graph.record(attempt_owner(claim), [turn(1), reply(1, (asked,), text=secret), fired, done])
         found = graph.query("MATCH (a:Attempt {id: $id})-[*0..3]->(n) RETURN n", {"id": claim.attempt_id})
         assert "***" in str(found.rows) and secret not in str(found.rows)

@@ -45,7 +45,15 @@ def test_a_reservation_sees_what_others_used_and_reserved(any_graph: GraphStore)
     any_graph.store_round(PlanningRound(round_id, plan.id, 0, "budget"))
     any_graph.record(Owner("PlanningRound", round_id), [turn(1), reply(1, cost_usd=0.0)])
     seen = looked(any_graph, mine)
-    assert seen == [AttemptUsage(other.attempt_id, other.task.id, False, Usage(100 + 900 + 100, 40, 0.75), 40.0)]
+    assert seen == [
+        AttemptUsage(
+            attempt_id=other.attempt_id,
+            task_id=other.task.id,
+            closed=False,
+            usage=Usage(prompt_tokens=100 + 900 + 100, completion_tokens=40, cost_usd=0.75),
+            worked_s=40.0,
+        )
+    ]
     assert any_graph.conclude(other, unfinished())
     third = claimed(any_graph, run, "third", keys=("t2",))
     known = {use.attempt_id: use.closed for use in looked(any_graph, third)}
@@ -78,7 +86,7 @@ def test_many_processes_never_reserve_more_than_there_is(any_graph: GraphStore) 
     claims = [claimed(any_graph, run, f"w{n}") for n in range(8)]
 
     def fits(uses: Sequence[AttemptUsage]) -> bool:
-        return sum(use.spend.prompt_tokens for use in uses) + 900 <= 4_500
+        return sum(use.usage.prompt_tokens for use in uses) + 900 <= 4_500
 
     def reserve(claim: Claim) -> bool:
         return any_graph.reserve(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import datetime
 from typing import Any
 
 from orchestrator.app import App
 from orchestrator.domain.events import GuardFired
+from orchestrator.domain.verdict import Refuse, Stop, Warn
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.replay.history import inherited_events
 from orchestrator.replay.replay import disagreements
@@ -31,11 +33,22 @@ def assert_replay_agrees(story: Story) -> int:
         return sum(_agrees(app, *row) for row in rows)
 
 
+def _fired(seq: int, at: str, used: int, guard: str, kind: str, *said: Any) -> GuardFired:
+    code, message, observed, limit = said
+    kinds: dict[str, type[Warn | Refuse | Stop]] = {"warn": Warn, "refuse": Refuse, "stop": Stop}
+    return GuardFired(
+        seq=seq,
+        at=datetime.fromisoformat(at),
+        at_tool_call=used,
+        verdict=kinds[kind](guard=guard, code=code, message=message, observed=observed, limit=limit),
+    )
+
+
 def _agrees(app: App, attempt_id: str, limits_json: str, spoken: list[list[Any]]) -> bool:
     limits = json.loads(limits_json or "{}")
     if "guards" not in limits:  # claimed, and cut off before it was described
         return False
-    recorded = [GuardFired(*(*row, {})) for row in spoken if row[0] is not None]
+    recorded = [_fired(*row) for row in spoken if row[0] is not None]
     differing = disagreements(
         app.graph.events(attempt_id),
         recorded,

@@ -29,8 +29,8 @@ def _call(e: p.CallFinished) -> str:
 
 
 def _guard(e: p.GuardSpoke) -> str:
-    verb = {"warn": "warns", "refuse": "refuses", "stop": "stops"}[e.verdict]
-    return f"{_who(e)} guard {e.guard} {verb}: {one_line(e.message, 160)}"
+    verb = {"warn": "warns", "refuse": "refuses", "stop": "stops"}[e.verdict.kind]
+    return f"{_who(e)} guard {e.verdict.guard} {verb}: {one_line(e.verdict.message, 160)}"
 
 
 def _check(e: p.CheckFinished) -> str:
@@ -42,7 +42,7 @@ def _review(e: p.ReviewStarted) -> str:
     return f"{_who(e)} QC reviews ({clean(e.model)})"
 
 
-def _attempt_ended(e: p.AttemptEnded) -> str:
+def _attempt_ended(e: p.AttemptFinished) -> str:
     score = "" if e.qc_score is None else f", QC {e.qc_score}"
     detail = f": {one_line(e.detail, 160)}" if e.detail else ""
     used = f"{e.calls_used}/{e.budget} calls, {tokens(e.tokens)} tokens, {money(e.cost_usd)}, {duration(e.duration_ms)}"
@@ -79,7 +79,7 @@ _LINES: dict[type, Callable[[Any], str]] = {
     p.GuardSpoke: _guard,
     p.CheckFinished: _check,
     p.ReviewStarted: _review,
-    p.AttemptEnded: _attempt_ended,
+    p.AttemptFinished: _attempt_ended,
     p.TaskEnded: _task_ended,
     p.RunEnded: _run_ended,
     p.RoundStarted: _round_started,

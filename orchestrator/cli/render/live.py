@@ -69,7 +69,7 @@ class LiveScreen:
             self._rows[event.task] = _Row(event.attempt, event.budget)
         elif isinstance(event, p.RoundStarted):
             self._rows[PLANNING] = _Row(event.number, 0)
-        elif isinstance(event, p.AttemptEnded | p.TaskEnded | p.RoundEnded):
+        elif isinstance(event, p.AttemptFinished | p.TaskEnded | p.RoundEnded):
             self._rows.pop(getattr(event, "task", PLANNING), None)
         elif row := self._rows.get(getattr(event, "task", "")):
             row.now = _doing(event) or row.now

@@ -47,8 +47,8 @@ def _doing(activity: Activity) -> Text:
 def _cost(found: PlanOverview) -> str:
     spend = found.spend
     done = sum(1 for state in found.tasks if state.status == "completed")
-    used = tokens(spend.prompt_tokens + spend.completion_tokens)
-    return f"{done} of {count(len(found.tasks))} tasks completed, {used} tokens, {money(spend.usd)}"
+    used = tokens(spend.tokens)
+    return f"{done} of {count(len(found.tasks))} tasks completed, {used} tokens, {money(spend.cost_usd)}"
 
 
 def status_document(found: PlanOverview) -> dict[str, Any]:
@@ -73,5 +73,5 @@ def status_document(found: PlanOverview) -> dict[str, Any]:
         ],
         "promptTokens": found.spend.prompt_tokens,
         "completionTokens": found.spend.completion_tokens,
-        "costUsd": found.spend.usd,
+        "costUsd": found.spend.cost_usd,
     }

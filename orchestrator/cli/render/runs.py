@@ -20,7 +20,7 @@ def run_view(found: PlanOverview) -> RenderableType:
     parts: list[RenderableType] = [states_table(found.tasks)]
     run, spend = found.run, found.spend
     if run is not None:
-        used = f"{tokens(spend.prompt_tokens + spend.completion_tokens)} tokens, {money(spend.usd)}"
+        used = f"{tokens(spend.tokens)} tokens, {money(spend.cost_usd)}"
         parts.append(Text.assemble("run ", run.id, " ", status_text(run.status), f": {used}"))
         if run.head_commit != run.base_commit:
             parts.append(Text(f"The accepted work is on branch {clean(run.branch)}: git merge {clean(run.branch)}"))
@@ -37,7 +37,7 @@ def run_document(found: PlanOverview) -> dict[str, Any]:
         "planId": found.plan.id,
         "branch": run.branch if run else None,
         "status": run.status if run else None,
-        "costUsd": found.spend.usd,
+        "costUsd": found.spend.cost_usd,
         "tasks": [
             {
                 "key": state.task.key,

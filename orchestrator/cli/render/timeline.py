@@ -37,10 +37,10 @@ def _head(story: Timeline) -> Text:
         status_text(attempt.status),
         f"  {one_line(story.title, 70)}\n",
     )
-    totals = attempt.totals
-    used = tokens(totals.prompt_tokens + totals.completion_tokens)
-    facts = f"{attempt.id}  {attempt.model}  stage {attempt.stage}  {totals.turn_count} turns  {totals.tool_call_count}"
-    return text.append(f"{facts}/{attempt.tool_call_budget} calls  {used} tokens  {money(totals.cost_usd)}\n", "dim")
+    usage = attempt.usage
+    used = tokens(usage.tokens)
+    facts = f"{attempt.id}  {attempt.model}  stage {attempt.stage}  {usage.turn_count} turns  {usage.tool_call_count}"
+    return text.append(f"{facts}/{attempt.tool_call_budget} calls  {used} tokens  {money(usage.cost_usd)}\n", "dim")
 
 
 def _turn(turn: TimelineTurn) -> Text:

@@ -1,26 +1,60 @@
-"""What an attempt's worker is told, and what the graph is told of that."""
+"""The worker's part: what it is told, its conversation, and what it hands in."""
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from contextlib import closing
 
-from orchestrator.config.settings import Settings
 from orchestrator.domain.assignment import Assignment, DependencyResult
+from orchestrator.domain.attempt import AttemptSummary, Owner
+from orchestrator.domain.errors import ToolError
+from orchestrator.domain.events import Resumed
 from orchestrator.domain.plan import Plan
+from orchestrator.domain.ports import Session, Workspace
 from orchestrator.domain.run import Claim
-from orchestrator.engine.attempt.resume import Start
+from orchestrator.domain.task import Task
+from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded, AttemptRecord
+from orchestrator.engine.attempt.resume import Start, Work
+from orchestrator.engine.attempt.verification import commands_of, without_snapshot
+from orchestrator.engine.loop.approvals import ask_planner
+from orchestrator.engine.loop.control_tools import WorkerControls
+from orchestrator.engine.loop.conversation import Conversation
+from orchestrator.engine.loop.journal import Journal
+from orchestrator.engine.loop.metering import Meter
+from orchestrator.engine.loop.progress import ProgressFeed
+from orchestrator.engine.loop.turn_log import TurnLog
+from orchestrator.engine.services import Services
+from orchestrator.guards.guard_set import GuardSet, replay
 
 
-def commands_of(plan: Plan, claim: Claim) -> tuple[str, ...]:
-    """The verification commands of an attempt: the task's own, then the plan's."""
-    return tuple(dict.fromkeys((*claim.task.verification, *plan.verification)))
+def do_work(services: Services, plan: Plan, claim: Claim, start: Start, meter: Meter, record: AttemptRecord) -> Work:
+    """Open a workspace, have the worker work in it, take what it hands in. Raises AttemptEnded for a conversation that
+    ends in any other way than by finish_task, and for a workspace that cannot be snapshotted."""
+    with closing(services.workspaces.open(claim.attempt_id, start.tree, head=start.base)) as workspace:
+        told = _assignment(services, plan, claim, start, dependency_results(services, plan, claim.task, workspace))
+        session = services.worker.begin(told, workspace)
+        record.begin(start, session.model)
+        controls = _controls(services, claim, start, workspace, meter)
+        conversation = _conversation(services, claim, start, session, workspace, meter, controls)
+        record.conversation = conversation
+        ended = conversation.run()
+        if ended.tool != "finish_task":
+            raise AttemptEnded(AttemptEnd.of_conversation(ended))
+        output = str(ended.arguments.get("summary", ""))
+        record.hand_in(output, conversation.tree)
+        allowed = tuple(dict.fromkeys((*start.allowed_paths, *controls.granted_paths)))
+        return Work(output=output, tree=_snapshot(claim, workspace, conversation.tree), allowed_paths=allowed)
 
 
-def assignment(
-    plan: Plan, claim: Claim, start: Start, settings: Settings, dependencies: tuple[DependencyResult, ...]
+def _snapshot(claim: Claim, workspace: Workspace, last: str) -> str:
+    try:
+        return workspace.snapshot()
+    except ToolError as error:
+        raise AttemptEnded(AttemptEnd.gate_failed(without_snapshot(claim, last, error))) from error
+
+
+def _assignment(
+    services: Services, plan: Plan, claim: Claim, start: Start, dependencies: tuple[DependencyResult, ...]
 ) -> Assignment:
-    """What the worker is told."""
     previous = start.previous
     return Assignment(
         goal=plan.goal,
@@ -33,21 +67,82 @@ def assignment(
         findings=tuple(f for f in previous.findings if f.blocking) if previous else (),
         failed_checks=tuple(c for c in previous.checks if c.outcome != "passed") if previous else (),
         previous=previous,
-        progress_every=settings.guards.progress_every,
+        progress_every=services.settings.guards.progress_every,
     )
 
 
-def attempt_properties(claim: Claim, start: Start, settings: Settings, model: str) -> dict[str, Any]:
-    """What the attempt's node gets once its start is known (GraphWriter.describe_attempt)."""
-    budget, allowed = claim.task.tool_call_budget, list(start.allowed_paths)
-    limits = {"guards": settings.guards.model_dump(mode="json"), "budget": budget, "allowedPaths": allowed}
-    return {
-        "model": model,
-        "tree_before": start.tree,
-        "base_commit": start.base,
-        "allowed_paths": allowed,
-        "tool_call_budget": budget,
-        "stage": start.stage,
-        "limits_json": json.dumps(limits, sort_keys=True),
-        "follows": start.earlier[-1].id if start.earlier else None,
-    }
+def _controls(services: Services, claim: Claim, start: Start, workspace: Workspace, meter: Meter) -> WorkerControls:
+    feed = ProgressFeed(services.listener, claim.task.key, claim.number)
+
+    def changed(tree: str) -> tuple[str, ...]:
+        return tuple(change.path for change in workspace.changes(start.base_tree, tree))
+
+    return WorkerControls(
+        task=claim.task,
+        findings=start.previous.findings if start.previous else (),
+        policy=ask_planner(services, claim.attempt_id, workspace, meter, feed),
+        clock=services.clock,
+        changed=changed,
+        inherited=start.inherited,
+    )
+
+
+def _conversation(
+    services: Services,
+    claim: Claim,
+    start: Start,
+    session: Session,
+    workspace: Workspace,
+    meter: Meter,
+    controls: WorkerControls,
+) -> Conversation:
+    begun = GuardSet.begin(services.settings.guards, claim.task.tool_call_budget, start.allowed_paths)
+    journal = Journal(
+        services.writer,
+        Owner("Attempt", claim.attempt_id, claim.attempt_id, claim.fence),
+        replay(begun, start.inherited),
+        subscribers=(ProgressFeed(services.listener, claim.task.key, claim.number), TurnLog(claim.task.key)),
+    )
+    if start.last_event_at is not None:
+        journal.append(Resumed(at=services.clock.now(), last_event_at=start.last_event_at))
+    return Conversation(
+        session=session,
+        journal=journal,
+        workspace=workspace,
+        meter=meter,
+        controls=controls,
+        clock=services.clock,
+        cancelled=services.cancelled,
+        tree=start.tree,
+        base_files=frozenset(services.workspaces.files_of(start.base)),
+    )
+
+
+def dependency_results(
+    services: Services, plan: Plan, task: Task, workspace: Workspace
+) -> tuple[DependencyResult, ...]:
+    """What a task's completed dependencies left, for its worker and for QC: summary, files and diff of the accepted
+    attempt of each, in the order in which they are named."""
+    by_key = {planned.task.key: planned.task for planned in plan.tasks}
+    return tuple(_dependency_result(services, by_key[key], workspace) for key in task.depends_on if key in by_key)
+
+
+def _dependency_result(services: Services, task: Task, workspace: Workspace) -> DependencyResult:
+    accepted = next((a for a in reversed(services.reader.history(task.id)) if a.status == "accepted"), None)
+    if accepted is None or accepted.commit is None:
+        output = accepted.worker_output if accepted else ""
+        return DependencyResult(key=task.key, title=task.title, summary=output, files=(), diff="")
+    return _of_commit(services, task, accepted, accepted.commit, workspace)
+
+
+def _of_commit(
+    services: Services, task: Task, accepted: AttemptSummary, commit: str, workspace: Workspace
+) -> DependencyResult:
+    before, after = services.workspaces.tree_of(f"{commit}^"), services.workspaces.tree_of(commit)
+    return DependencyResult(
+        key=task.key,
+        title=task.title,
+        summary=accepted.worker_output,
+        files=tuple(change.path for change in workspace.changes(before, after)),
+        diff=workspace.diff(before, after),
+    )

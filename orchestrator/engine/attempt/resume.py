@@ -1,7 +1,8 @@
 """Where an attempt starts: on which commit, with which content, told what, and with which budget already spent.
 
 After a rejection from the rejected tree, after a stop by a bound or giving up from the run's head;
-after an interruption where it was cut off, its events folded again, so that no crash refills a budget.
+after an interruption where it was cut off: from the tree behind its last recorded call, its events folded again, so
+that no crash loses work or refills a budget.
 """
 
 from __future__ import annotations
@@ -11,18 +12,29 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from orchestrator.domain.attempt import AttemptSummary
-from orchestrator.domain.events import Event, ScopeDecided
+from orchestrator.domain.events import Event, ScopeDecided, ToolFinished
 from orchestrator.domain.ports import Workspaces
 from orchestrator.domain.run import Claim
+from orchestrator.engine.attempt.result import AttemptRecord
 from orchestrator.engine.services import Services
-from orchestrator.gates.completion import continues
+from orchestrator.gates.retry import resumes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a worker has handed in: its summary, the tree of its workspace, and the paths that it was allowed to change,
+    those granted meanwhile among them."""
+
+    output: str
+    tree: str
+    allowed_paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
     """`base` is the commit under the work, `tree` the content to begin with. `previous` is the ended attempt whose
-    findings are told, `inherited` the events of those that were cut off since, `finished` the one of them whose worker
-    had already submitted: its gates are still to be passed."""
+    findings are told, `inherited` the events of those that were cut off since, `submitted` the one of them whose worker
+    had already handed in: its gates are still to be passed."""
 
     base: str
     base_tree: str
@@ -32,22 +44,24 @@ class Start:
     previous: AttemptSummary | None = None
     inherited: tuple[Event, ...] = ()
     last_event_at: datetime | None = None
-    finished: AttemptSummary | None = None
+    submitted: AttemptSummary | None = None
     earlier: tuple[AttemptSummary, ...] = ()
 
 
-def find_start(services: Services, claim: Claim, head: str) -> Start:
+def find_start(services: Services, claim: Claim) -> Start:
     """Read what became of the task's earlier attempts in this run and decide where this one begins."""
+    head = services.reader.run(claim.run_id).head_commit
     history = [a for a in services.reader.history(claim.task.id) if a.id != claim.attempt_id]
     earlier = tuple(a for a in history if a.run_id == claim.run_id)
     cut_off = _trailing_cut_off(earlier)
     before = earlier[: len(earlier) - len(cut_off)]
     previous = before[-1] if before else _stopped_before(history, claim.run_id)
-    inherited = tuple(event for attempt in cut_off for event in services.reader.events(attempt.id))
+    events = {attempt.id: services.reader.events(attempt.id) for attempt in cut_off}
+    inherited = tuple(event for attempt in cut_off for event in events[attempt.id])
     begun = [attempt for attempt in cut_off if attempt.base_commit is not None]  # the others died before they began
     last = begun[-1] if begun else None
     source = last or (previous if before else None)
-    base, tree, carried = _ground(services.workspaces, source, head)
+    base, tree, carried = _ground(services.workspaces, source, events.get(source.id, ()) if source else (), head)
     return Start(
         base=base,
         base_tree=services.workspaces.tree_of(base),
@@ -57,9 +71,18 @@ def find_start(services: Services, claim: Claim, head: str) -> Start:
         previous=previous,
         inherited=inherited,
         last_event_at=last.last_event_at if last else None,
-        finished=last if carried and last is not None and last.worker_output and last.tree_after else None,
+        submitted=last if carried and last is not None and last.worker_output and last.tree_after else None,
         earlier=earlier,
     )
+
+
+def take_over(start: Start, record: AttemptRecord) -> Work | None:
+    """The work that a cut off attempt had handed in already; None when there is none."""
+    if start.submitted is None:
+        return None
+    record.begin(start, start.submitted.model)
+    record.hand_in(start.submitted.worker_output, start.tree)
+    return Work(output=start.submitted.worker_output, tree=start.tree, allowed_paths=start.allowed_paths)
 
 
 def _stopped_before(history: Sequence[AttemptSummary], run_id: str) -> AttemptSummary | None:
@@ -72,16 +95,18 @@ def _stopped_before(history: Sequence[AttemptSummary], run_id: str) -> AttemptSu
 
 def _trailing_cut_off(earlier: tuple[AttemptSummary, ...]) -> tuple[AttemptSummary, ...]:
     cut = len(earlier)
-    while cut and continues(earlier[cut - 1]):
+    while cut and resumes(earlier[cut - 1]):
         cut -= 1
     return earlier[cut:]
 
 
-def _ground(workspaces: Workspaces, source: AttemptSummary | None, head: str) -> tuple[str, str, bool]:
+def _ground(
+    workspaces: Workspaces, source: AttemptSummary | None, events: Sequence[Event], head: str
+) -> tuple[str, str, bool]:
     """The base commit, the tree, and whether it holds the source's work. Kept work is carried forward onto a head that
     has moved on, where that merges."""
-    keeps = source is not None and (source.status == "rejected" or continues(source))
-    tree = source.tree_after or source.tree_before if source is not None and keeps else None
+    keeps = source is not None and (source.status == "rejected" or resumes(source))
+    tree = (source.tree_after or _last_tree(events) or source.tree_before) if source is not None and keeps else None
     if source is None or tree is None or source.base_commit is None:
         return head, workspaces.tree_of(head), False
     if source.base_commit == head:
@@ -90,6 +115,12 @@ def _ground(workspaces: Workspaces, source: AttemptSummary | None, head: str) ->
     if merge.commit is None:  # the next worker does it again on the new head, with the findings of this one
         return head, workspaces.tree_of(head), False
     return head, workspaces.tree_of(merge.commit), True
+
+
+def _last_tree(events: Sequence[Event]) -> str | None:
+    """The workspace behind the last recorded call of an attempt whose process died before it could say more."""
+    trees = (event.tree_after for event in reversed(events) if isinstance(event, ToolFinished))
+    return next((tree for tree in trees if tree is not None), None)
 
 
 def _allowed(

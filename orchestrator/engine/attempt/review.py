@@ -6,136 +6,146 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 
-from orchestrator.domain.assignment import DependencyResult, ReviewAssignment
-from orchestrator.domain.attempt import Owner
-from orchestrator.domain.errors import ModelError, RunBoundError
+from orchestrator.domain.assignment import ReviewAssignment
+from orchestrator.domain.attempt import Owner, VerificationResult
+from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.progress import ReviewStarted
 from orchestrator.domain.review import Review
 from orchestrator.domain.run import Claim
-from orchestrator.engine.attempt.verification import VerificationResult
-from orchestrator.engine.loop.conversation import ConversationResult, Subject
-from orchestrator.engine.loop.dialogue import converse
+from orchestrator.engine.attempt.assignment import dependency_results
+from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
+from orchestrator.engine.attempt.resume import Start, Work
+from orchestrator.engine.loop.conversation import ConversationResult
+from orchestrator.engine.loop.dialogue import Dialogue, converse
 from orchestrator.engine.loop.metering import Meter, halts
+from orchestrator.engine.loop.progress import ProgressFeed
 from orchestrator.engine.services import Services
 from orchestrator.gates.review import ReviewInvalidError, judge_review
 
 _TRIES = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewResult:
-    """A review that counts, or why there is none: `error` says it, `model_error` when the endpoint was the cause and
-    `bound` when the run's own bound was. `unproven`: its claimed pass fails for want of evidence alone."""
+    """A review that counts, or why there is none in `error`. `unproven`: its claimed pass fails for want of evidence
+    alone, which is asked for once more."""
 
-    review: Review | None
+    review: Review | None = None
     error: str = ""
-    model_error: ModelError | None = None
-    interrupted: bool = False
-    bound: RunBoundError | None = None
     unproven: bool = False
 
-    @property
-    def again(self) -> bool:
-        """Whether QC may be asked once more: its answer was no review, for no reason that would hold again, or a pass
-        with gaps in its evidence."""
-        if self.review is not None:
-            return self.unproven
-        return self.model_error is None and self.bound is None and not self.interrupted
 
-
-def review_attempt(
+def ask_verifier(
     services: Services,
+    plan: Plan,
     claim: Claim,
-    workspace: Workspace,
-    passed: VerificationResult,
-    *,
-    goal: str,
-    worker_output: str,
-    diff: str,
-    dependencies: tuple[DependencyResult, ...],
+    start: Start,
+    work: Work,
+    verified: VerificationResult,
+    checkout: Workspace,
     meter: Meter,
-) -> ReviewResult:
-    """Ask QC, at most twice when its answer decides nothing or leaves criteria without evidence; fails closed."""
+) -> Review:
+    """Ask QC, at most twice when its answer decides nothing or leaves criteria without evidence; fails closed. Raises
+    AttemptEnded unless the review passes."""
     assignment = ReviewAssignment(
-        goal=goal,
+        goal=plan.goal,
         task=claim.task,
-        worker_output=worker_output,
-        diff=diff,
-        checks=passed.checks,
-        dependencies=dependencies,
+        worker_output=work.output,
+        diff=checkout.diff(start.base_tree, work.tree),
+        checks=verified.checks,
+        dependencies=dependency_results(services, plan, claim.task, checkout),
         strictness=services.settings.review.strictness,
         budget=services.settings.budgets.verifier,
         number=claim.number,
     )
-    reviewed = ReviewResult(None)
+    result = ReviewResult()
     for number in range(1, _TRIES + 1):
-        reviewed = _ask(services, claim, workspace, assignment, passed, meter, number)
-        if not reviewed.again:
+        result = _ask(services, claim, checkout, assignment, verified, meter, number)
+        if result.review is not None and not result.unproven:
             break
-    return reviewed
+    if result.review is None:
+        raise AttemptEnded(AttemptEnd.failed("review_error", result.error, verified=verified))
+    end = AttemptEnd.reviewed(verified, result.review)
+    if end.status != "accepted":
+        raise AttemptEnded(end)
+    return result.review
 
 
 def _ask(
     services: Services,
     claim: Claim,
-    workspace: Workspace,
+    checkout: Workspace,
     assignment: ReviewAssignment,
-    passed: VerificationResult,
+    verified: VerificationResult,
     meter: Meter,
     number: int,
 ) -> ReviewResult:
-    session = services.verifier.begin(assignment, workspace)
-    opened = _opened(services, claim, session.model, assignment, passed, number)
+    session = services.verifier.begin(assignment, checkout)
+    opened = _opened(services, claim, session.model, assignment, verified, number)
     services.writer.begin_review(claim, opened)
-    subject = Subject(claim.task.key, claim.number)
-    services.listener(ReviewStarted(opened.at, subject.task, subject.attempt, session.model))
-    ending, totals, duration_ms = converse(
+    feed = ProgressFeed(services.listener, claim.task.key, claim.number)
+    services.listener(ReviewStarted(at=opened.at, task=feed.task, attempt=feed.attempt, model=session.model))
+    dialogue = converse(
         services,
         role="verifier",
         session=session,
         owner=Owner("Review", opened.id, claim.attempt_id, claim.fence),
-        workspace=workspace,
+        workspace=checkout,
         meter=meter,
-        subject=subject,
+        feed=feed,
         budget=assignment.budget,
     )
-    if ending.reason != "submitted":
-        return _none(ending)
+    ended = dialogue.result
+    if ended.reason == "submitted":
+        return _judged(services, opened, dialogue)
+    _end_with(ended, verified)
+    return ReviewResult(error=_none(ended))
+
+
+def _judged(services: Services, opened: Review, dialogue: Dialogue) -> ReviewResult:
+    """The rules over QC's answer."""
     try:
-        judged = judge_review(ending.arguments, opened.strictness, services.settings.review.threshold)
+        judged = judge_review(dialogue.result.arguments, opened.strictness, services.settings.review.threshold)
     except ReviewInvalidError as invalid:
-        return ReviewResult(None, f"QC's answer is no review: {invalid}.")
-    return ReviewResult(
-        replace(
-            opened,
-            passed=judged.passed,
-            score=judged.score,
-            feedback=judged.feedback,
-            criteria=judged.criteria,
-            findings=judged.findings,
-            prompt_tokens=totals.prompt_tokens,
-            completion_tokens=totals.completion_tokens,
-            tool_call_count=totals.calls,
-            duration_ms=duration_ms,
-            at=services.clock.now(),
-        ),
-        unproven=judged.unproven,
+        return ReviewResult(error=f"QC's answer is no review: {invalid}.")
+    review = replace(
+        opened,
+        passed=judged.passed,
+        score=judged.score,
+        feedback=judged.feedback,
+        criteria=judged.criteria,
+        findings=judged.findings,
+        prompt_tokens=dialogue.usage.prompt_tokens,
+        completion_tokens=dialogue.usage.completion_tokens,
+        tool_call_count=dialogue.usage.tool_call_count,
+        duration_ms=dialogue.duration_ms,
+        at=services.clock.now(),
     )
+    return ReviewResult(review=review, unproven=judged.unproven)
 
 
-def _none(ending: ConversationResult) -> ReviewResult:
-    return ReviewResult(
-        None,
-        f"QC gave no review: {ending.reason}. {ending.detail}",
-        model_error=ending.error,
-        interrupted=ending.reason == "interrupted",
-        bound=halts(ending.stop),
-    )
+def _end_with(ended: ConversationResult, verified: VerificationResult) -> None:
+    """What would hold again if QC were asked once more ends the attempt, through no fault of the work or of QC."""
+    if ended.reason == "interrupted":
+        raise AttemptEnded(AttemptEnd.interrupted(ended.detail, verified=verified))
+    if bound := halts(ended.stop):  # under a higher bound QC is asked again
+        raise AttemptEnded(AttemptEnd.interrupted(_none(ended), verified=verified, halt=bound))
+    if ended.error is not None:
+        raise AttemptEnded(AttemptEnd.failed("model_error", _none(ended), verified=verified, halt=ended.error))
+
+
+def _none(ended: ConversationResult) -> str:
+    return f"QC gave no review: {ended.reason}. {ended.detail}"
 
 
 def _opened(
-    services: Services, claim: Claim, model: str, assignment: ReviewAssignment, passed: VerificationResult, number: int
+    services: Services,
+    claim: Claim,
+    model: str,
+    assignment: ReviewAssignment,
+    verified: VerificationResult,
+    number: int,
 ) -> Review:
     return Review(
         id=f"{claim.attempt_id}:review" + ("" if number == 1 else str(number)),
@@ -144,7 +154,7 @@ def _opened(
         feedback="",
         strictness=services.settings.review.strictness,
         model=model,
-        content_hash=content_hash(assignment, passed.tree),
+        content_hash=content_hash(assignment, verified.tree),
         prompt_tokens=0,
         completion_tokens=0,
         tool_call_count=0,

@@ -1,104 +1,108 @@
-"""One check pass: all deterministic gates over one snapshot."""
+"""One check pass: all deterministic gates over a fresh checkout of one snapshot."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
-from orchestrator.domain.attempt import Check
+from orchestrator.domain.attempt import Check, VerificationResult
 from orchestrator.domain.errors import ToolError
-from orchestrator.domain.finding import Finding
+from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.progress import CheckFinished, ChecksStarted
 from orchestrator.domain.run import Claim
-from orchestrator.domain.workspace import CommandResult, FileChange
-from orchestrator.engine.loop.conversation import Subject
+from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
+from orchestrator.engine.attempt.resume import Start, Work
 from orchestrator.engine.services import Services
 from orchestrator.gates.checks import judge_checks, outcome, without_answer
 from orchestrator.gates.scope import judge_effect, judge_outputs, judge_scope, judge_size, nested_repository
 
 
-@dataclass(frozen=True, slots=True)
-class VerificationResult:
-    """What the gates saw and said. `unanswered` are checks that gave no answer, twice."""
-
-    id: str
-    tree: str
-    changes: tuple[FileChange, ...] = ()
-    checks: tuple[Check, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    unanswered: tuple[Check, ...] = ()
-
-    @property
-    def blocking(self) -> bool:
-        """Whether QC need not be asked."""
-        return any(finding.blocking for finding in self.findings)
+@contextmanager
+def fresh_checkout(services: Services, claim: Claim, start: Start, work: Work) -> Iterator[Workspace]:
+    """A checkout of what was handed in, for the gates and for QC: so nothing counts that is not delivered, such as what
+    the worker's commands left in ignored folders."""
+    with closing(services.workspaces.open(_pass_id(claim), work.tree, head=start.base)) as checkout:
+        yield checkout
 
 
-def check_attempt(
-    services: Services,
-    claim: Claim,
-    workspace: Workspace,
-    *,
-    tree: str,
-    base_tree: str,
-    allowed_paths: tuple[str, ...],
-    commands: tuple[str, ...],
+def verify(
+    services: Services, plan: Plan, claim: Claim, start: Start, work: Work, checkout: Workspace
 ) -> VerificationResult:
-    """The gates over `tree`, of which `workspace` is a fresh checkout: scope, size, declared outputs, then the
-    verification commands."""
-    pass_id = check_workspace(claim.attempt_id)
-    changes = workspace.changes(base_tree, tree)
-    task = claim.task
+    """The gates over the work: scope, size, declared outputs, then the verification commands. Raises AttemptEnded when
+    they find something that blocks, or cannot tell."""
+    task, changes = claim.task, checkout.changes(start.base_tree, work.tree)
     findings = (
-        *judge_scope(changes, allowed_paths),
+        *judge_scope(changes, work.allowed_paths),
         *judge_size(changes, task.max_changed_files, task.max_changed_lines),
         *judge_effect(changes, task.files_written),
-        *judge_outputs(task.files_written, _present(workspace, task.files_written)),
+        *judge_outputs(task.files_written, _present(checkout, task.files_written)),
     )
-    checks = run_checks(services, claim, workspace, commands, pass_id)
-    return VerificationResult(
-        pass_id, tree, changes, checks, (*findings, *judge_checks(checks, workspace.shown_root)), without_answer(checks)
+    checks = run_checks(services, claim, checkout, commands_of(plan, claim), _pass_id(claim))
+    verified = VerificationResult(
+        id=_pass_id(claim),
+        tree=work.tree,
+        changes=changes,
+        checks=checks,
+        findings=(*findings, *judge_checks(checks, checkout.shown_root)),
+        unanswered=without_answer(checks),
     )
+    _end_unless_clean(services, verified)
+    return verified
 
 
-def without_snapshot(attempt_id: str, tree: str, error: ToolError) -> VerificationResult:
+def _end_unless_clean(services: Services, verified: VerificationResult) -> None:
+    if services.cancelled.is_set():
+        raise AttemptEnded(AttemptEnd.interrupted(services.cancelled.reason, verified=verified))
+    if verified.blocking:
+        raise AttemptEnded(AttemptEnd.gate_failed(verified))
+    if verified.unanswered:
+        unanswered = verified.unanswered[0]
+        detail = f"`{unanswered.command}` gave no answer. {unanswered.output[-500:]}"
+        raise AttemptEnded(AttemptEnd.failed("check_infrastructure", detail, verified=verified))
+
+
+def without_snapshot(claim: Claim, tree: str, error: ToolError) -> VerificationResult:
     """The check pass of a workspace that no snapshot can be taken of; `tree` is the last one."""
-    return VerificationResult(check_workspace(attempt_id), tree, findings=(nested_repository(str(error)),))
+    return VerificationResult(id=_pass_id(claim), tree=tree, findings=(nested_repository(str(error)),))
 
 
-def check_workspace(attempt_id: str) -> str:
-    """The id of an attempt's check pass, and the name of the workspace it is made in: a checkout of the snapshot, so
-    that nothing counts which is not delivered, such as what the worker's commands left in ignored folders."""
-    return f"{attempt_id}:pass1"
+def commands_of(plan: Plan, claim: Claim) -> tuple[str, ...]:
+    """The verification commands of an attempt: the task's own, then the plan's."""
+    return tuple(dict.fromkeys((*claim.task.verification, *plan.verification)))
 
 
 def run_checks(
     services: Services, claim: Claim, workspace: Workspace, commands: tuple[str, ...], pass_id: str
 ) -> tuple[Check, ...]:
     """Run and record the verification commands one after the other; one without an answer is run once more."""
-    subject = Subject(claim.task.key, claim.number)
-    services.listener(ChecksStarted(services.clock.now(), subject.task, subject.attempt, commands))
+    task, attempt, now = claim.task.key, claim.number, services.clock.now
+    services.listener(ChecksStarted(at=now(), task=task, attempt=attempt, commands=commands))
     checks = tuple(
-        _run(services, workspace, command, f"{pass_id}:check{n}", pass_id)
-        for n, command in enumerate(dict.fromkeys(commands), start=1)
+        _run(services, workspace, command, f"{pass_id}:check{number}", pass_id)
+        for number, command in enumerate(dict.fromkeys(commands), start=1)
     )
+    services.writer.record_checks(claim, checks)
     for check in checks:
         services.listener(
             CheckFinished(
-                services.clock.now(), subject.task, subject.attempt, check.command, check.outcome, check.exit_code,
-                check.duration_ms,
+                at=now(),
+                task=task,
+                attempt=attempt,
+                command=check.command,
+                outcome=check.outcome,
+                exit_code=check.exit_code,
+                duration_ms=check.duration_ms,
             )
-        )  # fmt: skip
-    services.writer.record_checks(claim, checks)
+        )
     return checks
 
 
 def _run(services: Services, workspace: Workspace, command: str, check_id: str, pass_id: str) -> Check:
-    def once() -> CommandResult:
-        return workspace.run(command, timeout_s=services.settings.checks.timeout_s)
-
-    result = _again_without_answer(once)
+    limit_s = services.settings.checks.timeout_s
+    result = workspace.run(command, timeout_s=limit_s)
+    if outcome(result) == "infrastructure":
+        result = workspace.run(command, timeout_s=limit_s)
     return Check(
         id=check_id,
         command=command,
@@ -112,9 +116,9 @@ def _run(services: Services, workspace: Workspace, command: str, check_id: str, 
     )
 
 
-def _again_without_answer(once: Callable[[], CommandResult]) -> CommandResult:
-    result = once()
-    return once() if outcome(result) == "infrastructure" else result
+def _pass_id(claim: Claim) -> str:
+    """The id of an attempt's check pass, and the name of the checkout that it is made over."""
+    return f"{claim.attempt_id}:pass1"
 
 
 def _present(workspace: Workspace, declared: tuple[str, ...]) -> frozenset[str]:

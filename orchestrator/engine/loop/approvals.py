@@ -11,9 +11,10 @@ from orchestrator.domain.errors import GraphError, OrchestrateError
 from orchestrator.domain.plan import PlanningRound
 from orchestrator.domain.ports import Workspace
 from orchestrator.engine.loop.control_tools import Grant, GrantPolicy, refused_grant
-from orchestrator.engine.loop.conversation import ConversationResult, Subject
+from orchestrator.engine.loop.conversation import ConversationResult
 from orchestrator.engine.loop.dialogue import converse
 from orchestrator.engine.loop.metering import Meter
+from orchestrator.engine.loop.progress import ProgressFeed
 from orchestrator.engine.services import Services
 
 _ONE_REPLY = {"no_action_turns": 1, "malformed_replies": 1}
@@ -21,9 +22,9 @@ _ONE_REPLY = {"no_action_turns": 1, "malformed_replies": 1}
 
 
 def ask_planner(
-    services: Services, attempt_id: str, workspace: Workspace, meter: Meter, subject: Subject
+    services: Services, attempt_id: str, workspace: Workspace, meter: Meter, feed: ProgressFeed
 ) -> GrantPolicy:
-    """An Arbiter that asks the PM; a PM that cannot be asked or answers badly refuses."""
+    """A policy that asks the PM; a PM that cannot be asked or answers badly refuses."""
     asked = count(1)
 
     def decide(request: GrantRequest) -> Grant:
@@ -44,28 +45,28 @@ def ask_planner(
         )
         services.writer.store_round(opened)
         session = services.planner.decide(request)
-        ending, totals, duration_ms = converse(
+        asked_pm = converse(
             services,
             role="planner",
             session=session,
             owner=Owner("PlanningRound", round_id),
             workspace=workspace,
             meter=meter,
-            subject=subject,
+            feed=feed,
             budget=1,
             limits=services.settings.guards.model_copy(update=_ONE_REPLY),
         )
         services.writer.store_round(
             replace(
                 opened,
-                prompt_tokens=totals.prompt_tokens,
-                cached_tokens=totals.cached_tokens,
-                completion_tokens=totals.completion_tokens,
-                cost_usd=totals.cost_usd,
-                duration_ms=duration_ms,
+                prompt_tokens=asked_pm.usage.prompt_tokens,
+                cached_tokens=asked_pm.usage.cached_tokens,
+                completion_tokens=asked_pm.usage.completion_tokens,
+                cost_usd=asked_pm.usage.cost_usd,
+                duration_ms=asked_pm.duration_ms,
             )
         )
-        return _grant(ending, session.model)
+        return _grant(asked_pm.result, session.model)
 
     return decide
 

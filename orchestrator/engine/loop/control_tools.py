@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from orchestrator.domain.assignment import GrantRequest
-from orchestrator.domain.events import BudgetDecided, Event, ScopeDecided
-from orchestrator.domain.events import ProgressReported as Progress
+from orchestrator.domain.events import BudgetDecided, Event, ProgressReported, ScopeDecided
 from orchestrator.domain.finding import Finding, findings_hash
 from orchestrator.domain.globs import matches_any
 from orchestrator.domain.model_io import ToolCall, ToolResult
@@ -18,25 +18,23 @@ from orchestrator.domain.ports import Clock
 from orchestrator.domain.task import Task
 from orchestrator.domain.verdict import Verdict
 from orchestrator.engine.loop.journal import Journal
-from orchestrator.engine.loop.standing import Standing
-from orchestrator.engine.loop.steps import said
 from orchestrator.planning.plan_file import repository_path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
     """The answer to a GrantRequest; `amount` is 0 and `paths` empty when it is refused."""
 
     granted: bool
-    amount: int
-    paths: tuple[str, ...]
+    amount: int = 0
+    paths: tuple[str, ...] = ()
     reason: str
     decided_by: str
 
 
 def refused_grant(reason: str, decided_by: str) -> Grant:
     """No."""
-    return Grant(granted=False, amount=0, paths=(), reason=reason, decided_by=decided_by)
+    return Grant(granted=False, reason=reason, decided_by=decided_by)
 
 
 GrantPolicy = Callable[[GrantRequest], Grant]
@@ -48,9 +46,10 @@ class WorkerControls:
 
     def __init__(
         self,
+        *,
         task: Task,
         findings: tuple[Finding, ...],
-        arbiter: GrantPolicy,
+        policy: GrantPolicy,
         clock: Clock,
         changed: Callable[[str], tuple[str, ...]],
         inherited: Iterable[Event] = (),
@@ -58,7 +57,7 @@ class WorkerControls:
         self.granted_paths: tuple[str, ...] = ()
         self._task = task
         self._findings_hash = findings_hash(findings)
-        self._arbiter = arbiter
+        self._policy = policy
         self._clock = clock
         self._changed = changed
         self._granted = {
@@ -68,50 +67,51 @@ class WorkerControls:
         }
 
     def apply(
-        self, call: ToolCall, seq: int, journal: Journal, standing: Standing
+        self, call: ToolCall, journal: Journal, tree: str, recent_calls: tuple[str, ...]
     ) -> tuple[ToolResult, tuple[Verdict, ...]]:
-        """Record what the worker says or asks, and answer it. Verdicts are the GuardSet's over that record."""
+        """Record what the worker says or asks, and answer it. Verdicts are the guards' over that record."""
         if call.tool == "report_progress":
-            return self._report(call, seq, journal, standing.tree)
-        request = self._request(call, journal, standing)
+            return self._report(call, journal, tree)
+        journal.flush()  # the question is durable before anybody is asked
+        request = self._request(call, journal, tree, recent_calls)
         grant = self._decide(request)
         if grant.granted:
             self._granted.add(request.kind)
             self.granted_paths += grant.paths
-        verdicts = journal.judge(self._decided(request, grant, seq, journal))
-        return said(_answer(request, grant), ok=True), verdicts
+        verdicts = journal.append(self._decided(request, grant, call.seq, journal))
+        return ToolResult.said(_answer(request, grant)), verdicts
 
-    def _report(self, call: ToolCall, seq: int, journal: Journal, tree: str) -> tuple[ToolResult, tuple[Verdict, ...]]:
-        event = Progress(
+    def _report(self, call: ToolCall, journal: Journal, tree: str) -> tuple[ToolResult, tuple[Verdict, ...]]:
+        event = ProgressReported(
             seq=journal.next_seq(),
             at=self._clock.now(),
-            call_seq=seq,
+            call_seq=call.seq,
             at_tool_call=journal.guard_set.calls_executed,
             description=str(call.arguments["description"]),
             tree_after=tree,
             findings_hash=self._findings_hash,
         )
-        return said("Noted."), journal.judge(event)
+        return ToolResult.said("Noted."), journal.append(event)
 
-    def _request(self, call: ToolCall, journal: Journal, standing: Standing) -> GrantRequest:
-        guard_set = journal.guard_set
+    def _request(self, call: ToolCall, journal: Journal, tree: str, recent_calls: tuple[str, ...]) -> GrantRequest:
+        kind: Literal["calls", "scope"] = "calls" if call.tool == "request_budget" else "scope"
         return GrantRequest(
-            kind="calls" if call.tool == "request_budget" else "scope",
+            kind=kind,
             task=self._task,
             justification=str(call.arguments.get("justification", "")),
             additional=int(call.arguments.get("additional", 0)),
             paths=tuple(call.arguments.get("paths", ())),
-            calls_used=guard_set.calls_executed,
-            budget=guard_set.budget,
-            files_changed=self._changed(standing.tree),
-            recent_calls=standing.recent_calls,
+            calls_used=journal.guard_set.calls_executed,
+            budget=journal.guard_set.budget,
+            files_changed=self._changed(tree),
+            recent_calls=recent_calls,
             most=max(self._task.tool_call_budget // 2, 1),
         )
 
     def _decide(self, request: GrantRequest) -> Grant:
         if request.kind in self._granted:
             return refused_grant("Only one grant of each kind an attempt.", "rule")
-        answer = self._arbiter(request)
+        answer = self._policy(request)
         if not answer.granted:
             return refused_grant(answer.reason, answer.decided_by)
         amount = min(answer.amount, request.most, request.additional) if request.kind == "calls" else 0

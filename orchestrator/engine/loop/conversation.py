@@ -8,70 +8,70 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from orchestrator.domain.errors import ContextLengthError, ModelError, ToolError
 from orchestrator.domain.events import (
     CallStatus,
+    Compacted,
     FileWrite,
     Finished,
     ReplyReceived,
-    RequestedCall,
     ToolFinished,
     ToolRequested,
     TurnRequested,
 )
 from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
 from orchestrator.domain.ports import Clock, Session, Workspace
-from orchestrator.domain.progress import CallFinished, CallStarted, GuardSpoke, Listener, TurnStarted
+from orchestrator.domain.tools import FINISHING_NAMES
+from orchestrator.domain.usage import Usage
 from orchestrator.domain.verdict import Refuse, Stop, Verdict, Warn
+from orchestrator.domain.workspace import writes_of
 from orchestrator.engine.cancellation import CancelToken
-from orchestrator.engine.loop.journal import KINDS, Journal, strictest_stop
+from orchestrator.engine.loop.journal import Journal
 from orchestrator.engine.loop.metering import Meter
-from orchestrator.engine.loop.standing import Standing
-from orchestrator.engine.loop.steps import brief, compacted, failed_reply, said, served, unsent, written
-from orchestrator.engine.loop.totals import Totals
-from orchestrator.engine.loop.turn_log import TurnLog, standing
 
 _RECENT_CALLS = 10  # told to who decides about a request for more
 _MOST_SHRINKS = 4  # 80, 60, 40, 20 % of the original
 _NO_ACTION = "You replied without a tool call. Text alone changes nothing: call a tool; only {finish} ends the work."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationResult:
-    """How a conversation ended. `reason` is `submitted` with the control tool that ended it and its arguments, or a
-    stop code; `error` is the model's when that was the cause."""
+    """How a conversation ended. `reason` is `submitted` with the control tool that ended it and its arguments,
+    `interrupted`, or a stop code; `error` is the model's when that was the cause."""
 
     reason: str
-    detail: str
+    detail: str = ""
     tool: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     stop: Stop | None = None
     error: ModelError | None = None
 
 
-class Controls(Protocol):
-    """The effects of control tools that do not end the conversation."""
+class ConversationEnded(Exception):  # noqa: N818 - no error: the way out of the loop
+    """Carries the result from wherever the loop ends to `run`."""
+
+    def __init__(self, result: ConversationResult) -> None:
+        super().__init__(result.reason)
+        self.result = result
+
+
+class ControlEffects(Protocol):
+    """The effects of the control tools that do not end the conversation."""
 
     def apply(
-        self, call: ToolCall, seq: int, journal: Journal, standing: Standing
+        self, call: ToolCall, journal: Journal, tree: str, recent_calls: tuple[str, ...]
     ) -> tuple[ToolResult, tuple[Verdict, ...]]:
-        """Record what the control tool says, and answer it with what the GuardSet says to that record."""
+        """Record what the control tool says, and answer it with what the guards say to that record. `recent_calls` are
+        the latest calls in one line each with their status, oldest first."""
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """Whose conversation it is, for those who watch."""
-
-    task: str
-    attempt: int
-
-
 class Conversation:
-    """One session driven to its end. `ending_tools` are the control tools that end it."""
+    """One session driven to its end. `base_files` are the paths of the attempt's base commit, `tree` the content that
+    it begins with."""
 
     def __init__(
         self,
@@ -80,309 +80,110 @@ class Conversation:
         journal: Journal,
         workspace: Workspace,
         meter: Meter,
-        controls: Controls | None,
-        ending_tools: frozenset[str],
-        subject: Subject,
+        controls: ControlEffects | None,
         clock: Clock,
-        listener: Listener,
         cancelled: CancelToken,
         tree: str = "",
         base_files: frozenset[str] = frozenset(),
     ) -> None:
+        self.tree = tree
         self._session = session
         self._journal = journal
         self._workspace = workspace
         self._meter = meter.opened()
-        self._last_turn: Stop | None = None
         self._controls = controls
-        self._ending_tools = ending_tools
-        self._subject = subject
+        self._ending_tools = session.control_tools & FINISHING_NAMES
         self._clock = clock
-        self._listener = listener
         self._cancelled = cancelled
+        self._base_files = base_files
+        self._last_turn: Stop | None = None
+        self._turn_seq = 0
         self._results: dict[int, ToolResult] = {}
         self._warnings: list[str] = []
         self._recent: deque[str] = deque(maxlen=_RECENT_CALLS)
-        self._ending: ConversationResult | None = None
-        self._turn_seq = 0
-        self._turns = 0
-        self._base_files = base_files
-        self._diagnosis: TurnLog | None = None
-        self.totals = Totals()
-        self.tree = tree
+
+    @property
+    def usage(self) -> Usage:
+        """What it has used so far."""
+        return self._journal.usage
 
     def run(self) -> ConversationResult:
-        """Turn after turn until something ends it. Raises GraphError kinds; everything else is an Ending."""
-        while self._ending is None:
-            self._turn()
-            self._diagnose()
-        self._journal.judge(Finished(at=self._clock.now(), reason=self._ending.reason))
-        self._journal.flush()
-        return self._ending
+        """Turn after turn until something ends it. Raises GraphError kinds; everything else is a result."""
+        try:
+            while True:
+                self._go_on()
+                for call in self._ask():
+                    self._go_on()
+                    self._call(call)
+        except ConversationEnded as ended:
+            self._journal.append(Finished(at=self._clock.now(), reason=ended.result.reason))
+            self._journal.flush()
+            return ended.result
+
+    def _go_on(self) -> None:
+        if self._cancelled.is_set():
+            raise ConversationEnded(ConversationResult(reason="interrupted", detail=self._cancelled.reason))
 
     # -- one turn -------------------------------------------------------------------------------------------------
 
-    def _turn(self) -> None:
-        if self._cancelled.is_set():
-            self._ending = ConversationResult("interrupted", self._cancelled.reason)
-            return
-        asked = self._ask()
-        if asked is None:
-            return
-        reply, calls = asked
-        self._refuse_further(calls)
-        if not calls:
-            self._session.remind(self._with_warnings(_NO_ACTION.format(finish=" or ".join(sorted(self._ending_tools)))))
-        for call, requested in zip(reply.calls, calls, strict=True):
-            if self._ending is not None or self._cancelled.is_set():
-                return
-            self._call(call, requested)
-
-    def _ask(self) -> tuple[ModelReply, tuple[RequestedCall, ...]] | None:
+    def _ask(self) -> tuple[ToolCall, ...]:
         """One model call; after a context-length error the same again over a smaller window."""
-        for shrink in range(_MOST_SHRINKS + 1):
+        shrink = 0
+        while True:
             self._last_turn = self._meter.last_turn(self._clock.now())
             request = self._session.compose(self._notices(), withhold_tools=self._withholds_tools, shrink=shrink)
-            turn = self._requested(request)
-            if turn is None:
-                return None
+            turn = self._request(request)
             try:
                 reply = self._session.send(request)
-            except ContextLengthError as error:
-                self._settle_failed(turn, error)
-                if self._ending is not None or shrink == _MOST_SHRINKS:
-                    self._ending = self._ending or ConversationResult("context_exhausted", str(error))
-                    return None
             except ModelError as error:
-                self._settle_failed(turn, error)
-                self._ending = self._ending or ConversationResult("model_error", str(error), error=error)
-                return None
-            else:
-                return self._replied(turn, reply)
-        return None
+                self._settle(ReplyReceived.without_reply(turn, str(error), self._clock.now()))
+                shrink += 1
+                too_long = isinstance(error, ContextLengthError)
+                if not too_long or shrink > _MOST_SHRINKS:
+                    reason = "context_exhausted" if too_long else "model_error"
+                    result = ConversationResult(reason=reason, detail=str(error), error=None if too_long else error)
+                    raise ConversationEnded(result) from error
+                continue
+            return self._replied(turn, reply)
 
-    def _requested(self, request: ModelRequest) -> TurnRequested | None:
-        """Record and judge the turn, reserve what it may cost; None when that ended the conversation."""
-        at = self._clock.now()
+    def _request(self, request: ModelRequest) -> TurnRequested:
+        """Record and judge the turn, reserve what it may cost, make it durable."""
+        at, verdicts = self._clock.now(), tuple[Verdict, ...]()
         if request.compacted:
-            self._heed(self._journal.judge(compacted(request, at)))
-        turn = TurnRequested(
-            seq=self._journal.next_seq(),
-            at=at,
-            model=request.model,
-            reserved_tokens=request.reserved_tokens,
-            reserved_usd=request.reserved_usd,
-            window_messages=request.window_messages,
-            window_tokens=request.window_tokens,
-            compacted=request.compacted,
-            tools_withheld=request.tools_withheld,
-            history_messages=request.history_messages,
-            uncompacted_tokens=request.uncompacted_tokens,
-            token_cap=request.token_cap,
-            **standing(self._journal.guard_set),
-        )
+            verdicts = self._journal.append(Compacted(at=at, request=request))
+        counters = self._journal.guard_set.counters
+        turn = TurnRequested(seq=self._journal.next_seq(), at=at, request=request, counters=counters)
         self._turn_seq = turn.seq
-        self._turns += 1
-        self._diagnosis = TurnLog(self._turns, turn)
-        self._heed(self._journal.judge(turn))
-        if self._ending is None:
-            self._heed(self._journal.rule(self._meter.reserve(turn, self._journal), at))
-        if self._ending is not None:  # never sent: it must not count as if it might have been
-            self._journal.judge(unsent(turn, self._ending.reason))
+        end = self._apply((*verdicts, *self._journal.append(turn)))
+        end = end or self._apply(self._journal.append_verdicts(self._meter.reserve(turn, self._journal), at))
+        if end is not None:  # never sent: it must not count as if it might have been
+            self._journal.append(ReplyReceived.without_reply(turn, f"Not sent: {end.reason}.", at, "not_sent"))
+            raise ConversationEnded(end)
         self._journal.flush()
-        if self._ending is not None:
-            return None
-        guard_set = self._journal.guard_set
-        self._listener(
-            TurnStarted(
-                at, self._subject.task, self._subject.attempt, turn.seq, guard_set.calls_executed, guard_set.budget,
-                self.totals.tokens, self.totals.cost_usd,
-            )
-        )  # fmt: skip
         return turn
 
-    def _replied(self, turn: TurnRequested, reply: ModelReply) -> tuple[ModelReply, tuple[RequestedCall, ...]]:
-        calls = tuple(call.requested(self._journal.next_seq(), self._base_files) for call in reply.calls)
-        event = ReplyReceived(
-            seq=turn.seq,
-            at=self._clock.now(),
-            text=reply.text,
-            calls=calls,
-            prompt_tokens=reply.prompt_tokens,
-            cached_tokens=reply.cached_tokens,
-            completion_tokens=reply.completion_tokens,
-            cost_usd=reply.cost_usd,
-            latency_ms=reply.latency_ms,
-            wait_ms=reply.wait_ms,
-            retries=reply.retries,
-            finish_reason=reply.finish_reason,
-            model=reply.model,
-            estimated=reply.estimated,
-        )
+    def _replied(self, turn: TurnRequested, reply: ModelReply) -> tuple[ToolCall, ...]:
+        calls = tuple(self._numbered(call) for call in reply.calls)
+        event = ReplyReceived(seq=turn.seq, at=self._clock.now(), reply=replace(reply, calls=calls))
         self._settle(event)
-        return reply, calls
+        if self._last_turn is not None and any(call.tool not in self._ending_tools for call in calls):
+            # behind the last turn that fits a bound of run or task, nothing but finishing may be asked for
+            self._obey(self._journal.append_verdicts((self._last_turn,), event.at))
+        if not calls:
+            self._session.remind(self._with_warnings(_NO_ACTION.format(finish=" or ".join(sorted(self._ending_tools)))))
+        return calls
+
+    def _numbered(self, call: ToolCall) -> ToolCall:
+        overwrites = tuple(path for path in call.writes_to if path in self._base_files)
+        return replace(call, seq=self._journal.next_seq(), overwrites=overwrites)
+
+    def _settle(self, event: ReplyReceived) -> None:
+        self._meter.settle(event)
+        self._obey(self._journal.append(event))
 
     @property
     def _withholds_tools(self) -> bool:
         return self._last_turn is not None or self._journal.guard_set.withholds_tools
-
-    def _refuse_further(self, calls: tuple[RequestedCall, ...]) -> None:
-        """Behind the last turn that fits a bound of run or task, nothing but finishing may be asked for."""
-        if self._last_turn is not None and any(call.tool not in self._ending_tools for call in calls):
-            self._heed(self._journal.rule((self._last_turn,), self._clock.now()))
-
-    def _diagnose(self) -> None:
-        """One structured log line a turn."""
-        if self._diagnosis is not None:
-            self._diagnosis.log(self._subject.task, self._journal.owner, self._journal.guard_set)
-            self._diagnosis = None
-
-    def _settle(self, event: ReplyReceived) -> None:
-        self._meter.settle(event)
-        if self._diagnosis is not None:
-            self._diagnosis.reply = event
-        self.totals = self.totals.add_reply(event)
-        self._heed(self._journal.judge(event))
-
-    def _settle_failed(self, turn: TurnRequested, error: ModelError) -> None:
-        self._settle(failed_reply(turn, error, self._clock.now()))
-        self._journal.flush()
-        self._diagnose()
-
-    # -- one call -------------------------------------------------------------------------------------------------
-
-    def _call(self, call: ToolCall, requested: RequestedCall) -> None:
-        earlier = self._journal.guard_set.earlier(requested)
-        event = ToolRequested(
-            seq=requested.seq,
-            at=self._clock.now(),
-            turn_seq=self._turn_seq,
-            call=requested,
-            duplicate_of=earlier,
-        )
-        if self._diagnosis is not None and earlier is not None:
-            self._diagnosis.duplicates[requested.seq] = earlier
-        verdicts = self._journal.judge(event)
-        self._heed(verdicts)
-        if call.tool not in self._ending_tools and self._ending is None:
-            self._heed(self._journal.rule(self._meter.in_time(event.at), event.at))
-        refusal = next((v for v in verdicts if isinstance(v, Refuse)), None)
-        if self._ending is not None:
-            self._finish(call, requested, said(self._ending.detail), "refused")
-            return
-        outcome, status = self._outcome(call, requested, earlier, refusal)
-        self._finish(call, requested, outcome, status)
-
-    def _outcome(
-        self, call: ToolCall, requested: RequestedCall, earlier: int | None, refusal: Refuse | None
-    ) -> tuple[ToolResult, CallStatus]:
-        """What answers the call: a refusal, an earlier result, its defect, a control tool's effect, or its tool."""
-        if refusal is not None:
-            return said(refusal.message), "refused"
-        if earlier is not None:
-            return served(self._results[earlier], earlier), "duplicate"
-        if call.defect is not None:
-            return said(call.defect, ok=False, kind="malformed"), "error"
-        if call.tool in self._ending_tools:
-            self._ending = ConversationResult("submitted", "", tool=call.tool, arguments=call.arguments)
-            return said("Received."), "ok"
-        if call.control and self._controls is not None:
-            outcome, verdicts = self._controls.apply(call, requested.seq, self._journal, self._standing())
-            self._heed(verdicts)
-            return outcome, "ok" if outcome.ok else "error"
-        return self._execute(call)
-
-    def _execute(self, call: ToolCall) -> tuple[ToolResult, CallStatus]:
-        self._journal.flush()
-        guard_set = self._journal.guard_set
-        self._listener(
-            CallStarted(
-                self._clock.now(), self._subject.task, self._subject.attempt, call.tool, brief(call),
-                guard_set.calls_executed, guard_set.budget,
-            )
-        )  # fmt: skip
-        outcome = self._session.execute(call, within_s=self._seconds_left())
-        return outcome, "ok" if outcome.ok else "error"
-
-    def _seconds_left(self) -> float | None:
-        """Until the nearest deadline of attempt, task and run: no command outlives it."""
-        at = self._clock.now()
-        left = (self._journal.guard_set.seconds_left(at), self._meter.seconds_left(at))
-        return min((seconds for seconds in left if seconds is not None), default=None)
-
-    def _finish(self, call: ToolCall, requested: RequestedCall, outcome: ToolResult, status: CallStatus) -> None:
-        tree, writes, notice = self._look(call, outcome, status)
-        event = ToolFinished(
-            seq=requested.seq,
-            at=self._clock.now(),
-            call=requested,
-            status=status,
-            result=outcome.text,
-            outcome_hash=outcome.outcome_hash,
-            duration_ms=outcome.duration_ms,
-            error_kind=outcome.error_kind,
-            error_hash=outcome.error_hash,
-            tree_after=tree,
-            writes=writes,
-        )
-        self._results[requested.seq] = outcome
-        self._recent.append(f"{call.tool} {brief(call)} [{status}]")
-        if self._diagnosis is not None:
-            self._diagnosis.finished[requested.seq] = event
-        self.totals = self.totals.add_call(event)
-        self._heed(self._journal.judge(event))
-        self._session.answer(call, self._with_warnings(outcome.text + notice))
-        guard_set = self._journal.guard_set
-        self._listener(
-            CallFinished(
-                event.at, self._subject.task, self._subject.attempt, call.tool, status, outcome.duration_ms,
-                guard_set.calls_executed, guard_set.budget, self.totals.tokens, self.totals.cost_usd, brief(call),
-            )
-        )  # fmt: skip
-
-    def _look(
-        self, call: ToolCall, outcome: ToolResult, status: CallStatus
-    ) -> tuple[str | None, tuple[FileWrite, ...], str]:
-        """The tree after a mutating call and what it wrote; a workspace that cannot be seen is told to the worker."""
-        if not call.mutating or status not in ("ok", "error"):
-            return None, (), ""
-        try:
-            tree = self._workspace.snapshot(outcome.touched)
-        except ToolError as error:
-            return None, (), f"\n[{error}]"
-        changes = self._workspace.changes(self.tree, tree) if tree != self.tree else ()
-        self.tree = tree
-        return tree, written(changes), ""
-
-    # -- verdicts -------------------------------------------------------------------------------------------------
-
-    def _heed(self, verdicts: tuple[Verdict, ...]) -> None:
-        self._warnings.extend(v.message for v in verdicts if isinstance(v, Warn) and not v.quiet)
-        self._end_by(strictest_stop(verdicts))
-        for verdict in verdicts:
-            if isinstance(verdict, Refuse | Stop) or (isinstance(verdict, Warn) and not verdict.quiet):
-                self._speak(verdict)
-
-    def _speak(self, verdict: Warn | Refuse | Stop) -> None:
-        self._listener(
-            GuardSpoke(
-                self._clock.now(), self._subject.task, self._subject.attempt, verdict.guard, KINDS[type(verdict)],
-                verdict.code, verdict.message, verdict.observed, verdict.limit,
-            )
-        )  # fmt: skip
-
-    def _end_by(self, stop: Stop | None) -> None:
-        if stop is not None and self._ending is None:
-            self._ending = ConversationResult(stop.code, stop.message, stop=stop)
-
-    def _with_warnings(self, text: str) -> str:
-        """A warning reaches the model once, with the next thing that it is told."""
-        told = "".join(f"\n[warning: {message}]" for message in self._warnings)
-        self._warnings.clear()
-        return text + told
-
-    def _standing(self) -> Standing:
-        return Standing(self.tree, tuple(self._recent))
 
     def _notices(self) -> list[str]:
         guard_set = self._journal.guard_set
@@ -394,3 +195,95 @@ class Conversation:
         elif guard_set.progress_due:
             notices.append("A progress report is due: call report_progress.")
         return notices
+
+    # -- one call -------------------------------------------------------------------------------------------------
+
+    def _call(self, call: ToolCall) -> None:
+        """Record, judge, act, record. A Stop before the call is its answer; one after it ends what comes next."""
+        at, earlier = self._clock.now(), self._journal.guard_set.earlier(call)
+        event = ToolRequested(at=at, turn_seq=self._turn_seq, call=call, duplicate_of=earlier)
+        verdicts = self._journal.append(event)
+        end = self._apply(verdicts)
+        if end is None and call.tool not in self._ending_tools:
+            end = self._apply(self._journal.append_verdicts(self._meter.in_time(at), at))
+        if end is not None:
+            self._finish(call, ToolResult.said(end.detail), "refused")
+            raise ConversationEnded(end)
+        result, status, end = self._answer(call, earlier, verdicts)
+        stopped = self._finish(call, result, status)
+        end = end or stopped
+        if end is not None:
+            raise ConversationEnded(end)
+
+    def _answer(
+        self, call: ToolCall, earlier: int | None, verdicts: tuple[Verdict, ...]
+    ) -> tuple[ToolResult, CallStatus, ConversationResult | None]:
+        """What answers the call: a refusal, an earlier result, its defect, a control tool's effect, or its tool; and
+        the end, where the call brought it."""
+        refusal = next((verdict for verdict in verdicts if isinstance(verdict, Refuse)), None)
+        if refusal is not None:
+            return ToolResult.said(refusal.message), "refused", None
+        if earlier is not None:
+            return self._results[earlier].served(earlier), "duplicate", None
+        if call.defect is not None:
+            return ToolResult.said(call.defect, "malformed"), "error", None
+        if call.tool in self._ending_tools:
+            end = ConversationResult(reason="submitted", tool=call.tool, arguments=call.arguments)
+            return ToolResult.said("Received."), "ok", end
+        if call.control and self._controls is not None:
+            result, said = self._controls.apply(call, self._journal, self.tree, tuple(self._recent))
+            return result, "ok", self._apply(said)
+        self._journal.flush()
+        result = self._session.execute(call, within_s=self._seconds_left())
+        return result, "ok" if result.ok else "error", None
+
+    def _seconds_left(self) -> float | None:
+        """Until the nearest deadline of attempt, task and run: no command outlives it."""
+        at = self._clock.now()
+        left = (self._journal.guard_set.seconds_left(at), self._meter.seconds_left(at))
+        return min((seconds for seconds in left if seconds is not None), default=None)
+
+    def _finish(self, call: ToolCall, result: ToolResult, status: CallStatus) -> ConversationResult | None:
+        """Record the call's end and give the model its answer; the end that a guard makes of it."""
+        tree, writes, notice = self._look(call, result, status)
+        event = ToolFinished(
+            at=self._clock.now(), call=call, status=status, result=result, tree_after=tree, writes=writes
+        )
+        self._results[call.seq] = result
+        self._recent.append(f"{call.tool} {call.brief} [{status}]")
+        end = self._apply(self._journal.append(event))
+        self._session.answer(call, self._with_warnings(result.text + notice))
+        return end
+
+    def _look(
+        self, call: ToolCall, result: ToolResult, status: CallStatus
+    ) -> tuple[str | None, tuple[FileWrite, ...], str]:
+        """The tree after a mutating call and what it wrote; a workspace that cannot be seen is told to the worker."""
+        if not call.mutating or status not in ("ok", "error"):
+            return None, (), ""
+        try:
+            tree = self._workspace.snapshot(result.touched)
+        except ToolError as error:
+            return None, (), f"\n[{error}]"
+        changes = self._workspace.changes(self.tree, tree) if tree != self.tree else ()
+        self.tree = tree
+        return tree, writes_of(changes), ""
+
+    # -- verdicts -------------------------------------------------------------------------------------------------
+
+    def _apply(self, verdicts: tuple[Verdict, ...]) -> ConversationResult | None:
+        """Keep the warnings for the next thing that the model is told; the end, if there is a Stop."""
+        self._warnings.extend(verdict.message for verdict in verdicts if isinstance(verdict, Warn))
+        stop = next((verdict for verdict in verdicts if isinstance(verdict, Stop)), None)
+        return ConversationResult(reason=stop.code, detail=stop.message, stop=stop) if stop else None
+
+    def _obey(self, verdicts: tuple[Verdict, ...]) -> None:
+        end = self._apply(verdicts)
+        if end is not None:
+            raise ConversationEnded(end)
+
+    def _with_warnings(self, text: str) -> str:
+        """A warning reaches the model once."""
+        told = "".join(f"\n[warning: {message}]" for message in self._warnings)
+        self._warnings.clear()
+        return text + told

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from orchestrator.domain.attempt import Owner
 from orchestrator.domain.events import Event
 from orchestrator.domain.ports import Session, Workspace
-from orchestrator.engine.loop.conversation import Conversation, ConversationResult, Subject
+from orchestrator.domain.usage import Usage
+from orchestrator.engine.loop.conversation import Conversation, ConversationResult
 from orchestrator.engine.loop.journal import Journal
 from orchestrator.engine.loop.metering import Meter
-from orchestrator.engine.loop.totals import Totals
+from orchestrator.engine.loop.progress import ProgressFeed
+from orchestrator.engine.loop.turn_log import TurnLog
 from orchestrator.engine.services import Services
 from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
@@ -24,6 +27,15 @@ class Unrecorded:
         """Store nothing."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialogue:
+    """How it ended, what it used, and its milliseconds."""
+
+    result: ConversationResult
+    usage: Usage
+    duration_ms: float
+
+
 def converse(
     services: Services,
     *,
@@ -32,18 +44,17 @@ def converse(
     owner: Owner,
     workspace: Workspace,
     meter: Meter,
-    subject: Subject,
+    feed: ProgressFeed,
     budget: int,
     limits: GuardLimits | None = None,
     recorded: bool = True,
-) -> tuple[ConversationResult, Totals, float]:
+) -> Dialogue:
     """Drive a QC or PM session to its submit tool under its own guards (of the settings' limits with one repair turn
-    for an answer in text, or of other limits): how it ended, what it used, milliseconds."""
+    for an answer in text, or of other limits)."""
     started = services.clock.monotonic()
+    guard_set = GuardSet.begin(limits or _with_one_repair(services.settings.guards), budget, (), role=role)
     journal = Journal(
-        services.writer if recorded else Unrecorded(),
-        owner,
-        GuardSet.begin(limits or _with_one_repair(services.settings.guards), budget, (), role=role),
+        services.writer if recorded else Unrecorded(), owner, guard_set, subscribers=(feed, TurnLog(feed.task))
     )
     conversation = Conversation(
         session=session,
@@ -51,14 +62,11 @@ def converse(
         workspace=workspace,
         meter=meter,
         controls=None,
-        ending_tools=session.control_tools,
-        subject=subject,
         clock=services.clock,
-        listener=services.listener,
         cancelled=services.cancelled,
     )
-    ending = conversation.run()
-    return ending, conversation.totals, (services.clock.monotonic() - started) * 1000
+    result = conversation.run()
+    return Dialogue(result=result, usage=conversation.usage, duration_ms=(services.clock.monotonic() - started) * 1000)
 
 
 def _with_one_repair(limits: GuardLimits) -> GuardLimits:

@@ -1,17 +1,19 @@
-"""The journal of one owner: every event is recorded, then judged by the GuardSet, then acted upon.
+"""The journal of one owner: every event is recorded, then judged by the guards, then acted upon.
 
 Events are buffered and written in one transaction just before the next side effect, so that the graph is never behind
-the world by more than one call in doubt.
+the world by more than one call in doubt. Subscribers hear of events when they are durable, so that whatever is shown or
+logged was recorded before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Protocol
 
 from orchestrator.domain.attempt import Owner
 from orchestrator.domain.events import Event, GuardFired, ToolFinished, ToolRequested
+from orchestrator.domain.usage import Usage
 from orchestrator.domain.verdict import Refuse, Stop, Verdict, Warn
 from orchestrator.guards.guard_set import GuardSet
 
@@ -24,13 +26,21 @@ class Recorder(Protocol):
         ...
 
 
+Subscriber = Callable[["Journal", Sequence[Event]], None]
+"""Hears of the events that have just become durable; the journal's guards and usage are those behind them."""
+
+
 class Journal:
     """Records and judges one owner's events. Not thread-safe: one conversation has one journal."""
 
-    def __init__(self, writer: Recorder, owner: Owner, guard_set: GuardSet) -> None:
+    def __init__(
+        self, writer: Recorder, owner: Owner, guard_set: GuardSet, subscribers: Sequence[Subscriber] = ()
+    ) -> None:
         self.guard_set = guard_set
         self.owner = owner
+        self.usage = Usage()
         self._writer = writer
+        self._subscribers = subscribers
         self._buffer: list[Event] = []
         self._seq = 0
 
@@ -39,54 +49,40 @@ class Journal:
         self._seq += 1
         return self._seq
 
-    def judge(self, event: Event) -> tuple[Verdict, ...]:
+    def append(self, event: Event) -> tuple[Verdict, ...]:
         """Record the event and what the guards say to it; strictest verdict first, without Allow."""
         self._buffer.append(event)
+        self.usage = self.usage.after(event)
         stopped_before = self.guard_set.stopped is not None
         self.guard_set, verdicts = self.guard_set.judge(event)
-        if stopped_before:
-            return verdicts  # a Stop is absorbing, and recorded once
-        call_seq = event.seq if isinstance(event, ToolRequested | ToolFinished) else None
-        self._buffer.extend(self._fired(v, event.at, call_seq) for v in verdicts if isinstance(v, _SPOKEN))
+        if not stopped_before:  # a Stop is absorbing, and recorded once
+            call_seq = event.seq if isinstance(event, ToolRequested | ToolFinished) else None
+            self.append_verdicts(verdicts, event.at, call_seq)
         return verdicts
 
-    def rule(self, verdicts: tuple[Verdict, ...], at: datetime) -> tuple[Verdict, ...]:
-        """Record verdicts that are no guard's but the ledger's, before they take effect."""
-        self._buffer.extend(self._fired(verdict, at, None) for verdict in verdicts if isinstance(verdict, _SPOKEN))
+    def append_verdicts(
+        self, verdicts: tuple[Verdict, ...], at: datetime, call_seq: int | None = None
+    ) -> tuple[Verdict, ...]:
+        """Record verdicts before they take effect: the guards', or those of the ledger of run and task."""
+        for verdict in verdicts:
+            if isinstance(verdict, Warn | Refuse | Stop):
+                used, seq = self.guard_set.calls_executed, self.next_seq()
+                self._buffer.append(GuardFired(seq=seq, at=at, at_tool_call=used, verdict=verdict, call_seq=call_seq))
         return verdicts
 
     def flush(self) -> None:
         """Make everything durable; nothing may act on an event before this. Raises GraphError kinds."""
         if self._buffer:
             self._writer.record(self.owner, tuple(self._buffer))
-            self._buffer.clear()
+            self._tell()
 
     def flush_if(self, write: Callable[[Owner, Sequence[Event]], bool]) -> None:
         """Make everything durable by a `write` that may decline; then it is still to be flushed."""
         if write(self.owner, tuple(self._buffer)):
-            self._buffer.clear()
+            self._tell()
 
-    def _fired(self, verdict: Warn | Refuse | Stop, at: datetime, call_seq: int | None) -> GuardFired:
-        kind: Literal["warn", "refuse", "stop"] = KINDS[type(verdict)]
-        return GuardFired(
-            seq=self.next_seq(),
-            at=at,
-            at_tool_call=self.guard_set.calls_executed,
-            guard=verdict.guard,
-            verdict=kind,
-            code=verdict.code,
-            reason=verdict.message,
-            observed=verdict.observed,
-            limit=verdict.limit,
-            evidence=verdict.evidence,
-            call_seq=call_seq,
-        )
-
-
-_SPOKEN = (Warn, Refuse, Stop)
-KINDS: dict[type[Verdict], Literal["warn", "refuse", "stop"]] = {Warn: "warn", Refuse: "refuse", Stop: "stop"}
-
-
-def strictest_stop(verdicts: Sequence[Verdict]) -> Stop | None:
-    """The Stop among the verdicts, if there is one."""
-    return next((verdict for verdict in verdicts if isinstance(verdict, Stop)), None)
+    def _tell(self) -> None:
+        durable = tuple(self._buffer)
+        self._buffer.clear()
+        for subscriber in self._subscribers:
+            subscriber(self, durable)

@@ -21,7 +21,7 @@ from orchestrator.config.settings import RunSettings
 from orchestrator.domain.errors import RunBoundError
 from orchestrator.domain.events import ReplyReceived, TurnRequested
 from orchestrator.domain.run import Claim, Run
-from orchestrator.domain.usage import AttemptUsage, Usage
+from orchestrator.domain.usage import AttemptUsage, Usage, total_usage
 from orchestrator.domain.usage_limits import (
     NO_USAGE,
     Forecast,
@@ -29,7 +29,6 @@ from orchestrator.domain.usage_limits import (
     UsageLedger,
     UsageLimits,
     idle_s,
-    total_usage,
 )
 from orchestrator.domain.verdict import Stop, Verdict
 from orchestrator.engine.loop.journal import Journal
@@ -60,7 +59,7 @@ class SharedLedger:
         uses = (*self.closed.values(), *seen)
         for key, held in zip(chain, (uses, [use for use in uses if use.task_id == chain[-1]]), strict=True):
             worked_s = sum(use.worked_s for use in held)
-            self.ledger = self.ledger.refreshed(key, total_usage(use.spend for use in held), worked_s)
+            self.ledger = self.ledger.refreshed(key, total_usage(use.usage for use in held), worked_s)
 
     def keep(self, seen: Sequence[AttemptUsage]) -> None:
         """Remember what cannot change any more."""
@@ -91,7 +90,7 @@ class Meter:
         behind it; None where one is. Of a conversation's first turn nothing is known yet."""
         if not self._chain or self._turn_at is None:
             return None
-        mine = Usage(math.ceil(self._tokens.two_turns), 0, self._usd.two_turns)
+        mine = Usage(prompt_tokens=math.ceil(self._tokens.two_turns), cost_usd=self._usd.two_turns)
         lasted_s = (at - self._turn_at).total_seconds()
         with self._ledger_.lock:
             if self._ledger_.exhausted is not None:
@@ -115,7 +114,7 @@ class Meter:
         the accounts warn of."""
         if not self._chain:
             return ()
-        most = Usage(turn.reserved_tokens, 0, turn.reserved_usd)
+        most = Usage(prompt_tokens=turn.request.reserved_tokens, cost_usd=turn.request.reserved_usd)
         with self._ledger_.lock:
             verdict = self._borne(most, turn.at, journal)
             if isinstance(verdict, Stop):
@@ -125,8 +124,8 @@ class Meter:
             self._ledger_.ledger = self._ledger_.ledger.reserve(self._chain, self._open, most)
             self._ledger_.under_way[self._attempt] = most
         self._turn_at = turn.at
-        self._tokens = self._tokens.requested(turn.reserved_tokens)
-        self._usd = self._usd.requested(turn.reserved_usd or 0.0)
+        self._tokens = self._tokens.requested(turn.request.reserved_tokens)
+        self._usd = self._usd.requested(turn.request.reserved_usd or 0.0)
         return warnings
 
     def _borne(self, most: Usage, at: datetime, journal: Journal) -> Verdict:
@@ -160,16 +159,19 @@ class Meter:
         with self._ledger_.lock:
             return self._ledger_.ledger.seconds_left(self._chain, at)
 
-    def settle(self, reply: ReplyReceived) -> None:
+    def settle(self, event: ReplyReceived) -> None:
         """Replace what was set aside by what the reply cost."""
-        actual = Usage(reply.prompt_tokens, reply.completion_tokens, reply.cost_usd)
+        reply = event.reply
+        actual = Usage(
+            prompt_tokens=reply.prompt_tokens, completion_tokens=reply.completion_tokens, cost_usd=reply.cost_usd
+        )
         with self._ledger_.lock:
             if self._open is not None:
                 waited_s = reply.wait_ms / 1000
                 self._ledger_.ledger = self._ledger_.ledger.settle(self._chain, self._open, actual, waited_s)
             self._open = None
-        self._tokens = self._tokens.settled(actual.prompt_tokens + actual.completion_tokens)
-        self._usd = self._usd.settled(actual.usd or 0.0)
+        self._tokens = self._tokens.settled(actual.tokens)
+        self._usd = self._usd.settled(actual.cost_usd or 0.0)
 
     def _warned(self, asked: Usage, at: datetime) -> tuple[Verdict, ...]:
         self._ledger_.ledger, warnings = self._ledger_.ledger.warn(self._chain, asked, at, self._ledger_.shares)

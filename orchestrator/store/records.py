@@ -1,22 +1,24 @@
-"""What the parts of the graph adapter share: the connection, the text rules, and how a record becomes a row."""
+"""What all records in the graph share: the connection, the text rules, how a record becomes a row and comes back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from orchestrator.domain.errors import StaleFenceError
 from orchestrator.store.connection import Connection, Row, Transaction
-from orchestrator.store.mapping import finish, iso, properties
+from orchestrator.store.mapping import build, finish, iso, properties
 from orchestrator.store.redaction import Redaction
+
+_T = TypeVar("_T")
 
 LIVE = ["running", "awaiting_qc"]
 """Statuses of an attempt about which something may still be written."""
 
 
-class Part:
-    """One group of the adapter's operations."""
+class Records:
+    """Records of one kind, and what is done with them. Safe to share between threads."""
 
     def __init__(self, connection: Connection, texts: Redaction) -> None:
         self._connection = connection
@@ -29,6 +31,14 @@ class Part:
     def _stored(self, values: Mapping[str, Any]) -> Row:
         """Properties redacted, cut and written out."""
         return finish(self._texts.fit(values))
+
+    def _rows(self, name: str, **parameters: Any) -> list[Row]:
+        """What one statement reads, in a transaction of its own."""
+        return self._connection.read(lambda tx: tx.run(name, **parameters))
+
+    def _build(self, cls: type[_T], stored: Row, **known: Any) -> _T:
+        """A dataclass from a node's properties, its long texts whole."""
+        return build(cls, self._texts.whole(stored), **known)
 
 
 def fence(tx: Transaction, attempt_id: str, expected: int | None, at: datetime | None = None) -> Row:
