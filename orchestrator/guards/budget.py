@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from orchestrator.domain.events import BudgetDecided, Event, ToolFinished, ToolRequested, TurnRequested
 from orchestrator.domain.verdict import ALLOW, Refuse, Verdict, Warn
-from orchestrator.guards.guard import executed, finishing, stop
+from orchestrator.guards.guard import finishing, stop, was_executed
 from orchestrator.guards.limits import GuardLimits
 
 _NAME = "budget"
@@ -94,7 +94,7 @@ class BudgetGuard:
         if event.seq in running:
             at = running.index(event.seq)
             running = running[:at] + running[at + 1 :]
-        if not executed(event):
+        if not was_executed(event):
             return (self if running is self.running else replace(self, running=running)), ALLOW
         return replace(self, running=running, executed=self.executed + 1)._warn()
 
