@@ -1,4 +1,4 @@
-"""Nothing in the README is untested: every fenced block is run, loaded or looked up."""
+"""Nothing in the README and the documents is untested: every fenced block is run, loaded or looked up."""
 
 from __future__ import annotations
 
@@ -6,32 +6,31 @@ import os
 import re
 import shlex
 import subprocess
-import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 import yaml
 
 from agents.scripted.server import serve
-from orchestrator.cli import cli
-from orchestrator.cli.invocation import INTERRUPTED
-from orchestrator.config.load import load_settings, settings_tree
-from orchestrator.domain import errors
+from orchestrator.config.load import load_settings
 from orchestrator.planning.formats import read_plan
 from orchestrator.replay.replay import parse_limits
-from tests.readme_blocks import ROOT, Block, blocks, missing_line, steps
 from tests.stories.story import CLI, Story, make_repository
+from tests.support.draw_docs import documents
+from tests.support.readme_blocks import ROOT, Block, blocks, missing_line, steps
+from tests.support.shell_lines import can_be_typed, lines_of
 
 README = ROOT / "README.md"
-BLOCKS = blocks(README)
-OWN_PLAN = "Your first plan"  # its blocks are run in a fresh repository, all others in the demo's
+MODEL = ROOT / "docs" / "graph-model.md"
+BLOCKS = tuple(block for page in documents() for block in blocks(page))
+LANGUAGES = {"sh", "console", "cypher", "text", "toml", "yaml", "mermaid"}
+OWN_PLAN = "A first plan"  # its blocks are run in a fresh repository, all others in the demo's
 
 
 def _of(language: str) -> list[Any]:
-    return [pytest.param(block, id=f"line-{block.line}") for block in BLOCKS if block.language == language]
+    return [pytest.param(block, id=block.place) for block in BLOCKS if block.language == language]
 
 
 @pytest.fixture(scope="module")
@@ -140,12 +139,12 @@ def test_console_block_runs_and_shows_what_it_says(block: Block, request: pytest
 
 def _answers() -> list[Any]:
     pairs = [(block, BLOCKS[at + 1]) for at, block in enumerate(BLOCKS[:-1]) if block.language == "cypher"]
-    return [pytest.param(question, answer, id=f"line-{question.line}") for question, answer in pairs]
+    return [pytest.param(question, answer, id=question.place) for question, answer in pairs]
 
 
 @pytest.mark.parametrize(("question", "answer"), _answers())
 def test_cypher_block_answers_as_the_block_after_it(question: Block, answer: Block, demo: Story) -> None:
-    """Each question, put to the demo's graph, has the answer that the README prints."""
+    """Each question, put to the demo's graph, has the answer that stands below it."""
     assert answer.language == "text"
     printed = demo.ok("query", "-", stdin=question.text)
     assert [line.rstrip() for line in printed.splitlines()] == answer.text.splitlines()
@@ -156,9 +155,9 @@ def test_cypher_block_answers_as_the_block_after_it(question: Block, answer: Blo
 
 def test_every_block_has_a_language_that_is_tested() -> None:
     """A block in another language would be untested; a text block is an answer and follows a question."""
-    assert {block.language for block in BLOCKS} == {"sh", "console", "cypher", "text", "toml", "yaml", "mermaid"}
+    assert {block.language for block in BLOCKS} == LANGUAGES
     for at, block in enumerate(BLOCKS):
-        assert block.language != "text" or BLOCKS[at - 1].language == "cypher", f"line {block.line}"
+        assert block.language != "text" or BLOCKS[at - 1].language == "cypher", block.place
 
 
 @pytest.mark.parametrize("block", _of("yaml"))
@@ -177,93 +176,18 @@ def test_settings_file_loads(block: Block, tmp_path: Path) -> None:
     assert load_settings(tmp_path, {}, {}).models.worker.base_url
 
 
-def _lines() -> list[Any]:
-    """Each line of the shell blocks; what follows `  #` is a remark."""
-    return [
-        pytest.param(line.split("  #")[0].strip(), id=line.split("  #")[0].strip())
-        for block in BLOCKS
-        if block.language == "sh"
-        for line in block.text.splitlines()
-    ]
-
-
-@pytest.mark.parametrize("line", _lines())
+@pytest.mark.parametrize("line", [line for block in BLOCKS if block.language == "sh" for line in lines_of(block)])
 def test_shell_line_can_be_typed(line: str) -> None:
-    """What the README has users type outside a repository names targets, variables, commands and extras that exist."""
-    program, *arguments = shlex.split(line)
-    checks: dict[str, Callable[[list[str]], bool]] = {
-        "make": _is_target,
-        "export": _are_variables,
-        "docker": _is_compose,
-        "uv": _is_installable,
-        "pipx": _is_installable,
-        "orchestrate": _is_command,
-        ".": lambda given: given == [".venv/bin/activate"],
-        "cd": lambda given: given == ["orchestrate-demo"],
-    }
-    assert checks[program](arguments)
-
-
-def _is_target(arguments: list[str]) -> bool:
-    makefile = (ROOT / "Makefile").read_text()
-    return all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in arguments)
-
-
-def _are_variables(arguments: list[str]) -> bool:
-    known = {setting.variable for setting in settings_tree()}
-    known |= set(re.findall(r"`([A-Z][A-Z0-9_]+)`", (ROOT / "docs" / "settings.md").read_text()))
-    return {argument.split("=")[0] for argument in arguments} <= known
-
-
-def _is_compose(arguments: list[str]) -> bool:
-    """tests/store/test_compose.py brings the service up; here only that there is one file, which needs the password."""
-    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
-    return arguments[0] == "compose" and "NEO4J_PASSWORD" in compose["services"]["neo4j"]["environment"]["NEO4J_AUTH"]
-
-
-def _is_installable(arguments: list[str]) -> bool:
-    extra = re.fullmatch(r"\.\[(\w+)\]", arguments[-1])
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return extra is not None and extra[1] in project["optional-dependencies"]
-
-
-def _is_command(arguments: list[str]) -> bool:
-    """Whether click takes the command line; nothing is executed."""
-    return bool(_parsed(arguments))
-
-
-def _parsed(arguments: list[str]) -> click.Context:
-    group = cli.make_context("orchestrate", [*arguments])
-    command = cli.get_command(group, arguments[0])
-    assert command is not None
-    return command.make_context(arguments[0], arguments[1:], parent=group)
-
-
-def test_commands_table_names_every_command() -> None:
-    """The table has each command of `orchestrate --help`, with options that it takes."""
-    rows = dict(re.findall(r"^\| `orchestrate (\w+)[^`]*` \| (.*) \|$", README.read_text(), re.MULTILINE))
-    group = cli.make_context("orchestrate", ["doctor"])
-    assert list(rows) == cli.list_commands(group)
-    for name, meaning in rows.items():
-        command = cli.get_command(group, name)
-        assert command is not None
-        options = {opt for parameter in command.params for opt in parameter.opts}
-        assert set(re.findall(r"--[a-z-]+", meaning)) <= options
-
-
-def test_exit_codes_are_those_of_the_errors() -> None:
-    """The table has success, failure, interruption, and the code of every kind of error."""
-    listed = {int(code) for code in re.findall(r"^\| (\d+) \|", README.read_text(), re.MULTILINE)}
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and hasattr(kind, "exit_code")]
-    assert listed == {0, 1, INTERRUPTED} | {kind.exit_code for kind in kinds}
+    """What users type outside a repository names targets, files, variables, commands and extras that exist."""
+    assert can_be_typed(line)
 
 
 # -- pictures -----------------------------------------------------------------------------------------------------
 
 
 def test_picture_of_the_graph_is_the_graph(demo: Story) -> None:
-    """Every arrow of the README's schema is in the demo's graph."""
-    drawn = next(block for block in BLOCKS if block.language == "mermaid").text
+    """Every arrow of the schema in docs/graph-model.md is in the demo's graph."""
+    drawn = next(block for block in BLOCKS if block.language == "mermaid" and block.page == MODEL).text
     arrows = re.findall(r"(\w+) -->\|(\w+)\| (\w+)", drawn)
     rows = demo.ask("MATCH (a)-[r]->(b) RETURN DISTINCT labels(a)[0] AS a, type(r) AS r, labels(b)[0] AS b")
     assert set(arrows) <= {(row["a"], row["r"], row["b"]) for row in rows}
@@ -271,8 +195,6 @@ def test_picture_of_the_graph_is_the_graph(demo: Story) -> None:
 
 
 # -- the graph model ----------------------------------------------------------------------------------------------
-
-MODEL = ROOT / "docs" / "graph-model.md"
 
 
 def _named(heading: str) -> list[list[str]]:

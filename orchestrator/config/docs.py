@@ -23,8 +23,8 @@ not in both. The environment rules over the file, flags of the command line over
 unknown variable that begins with `ORCHESTRATE_`, is an error that names its nearest neighbour.
 
 In the environment lists and tables are JSON: `ORCHESTRATE_WORKSPACE_PREPARE='["npm ci"]'`; an empty variable counts as
-unset. Numbers are in the unit that the meaning names; nothing is guessed from a suffix. `"none"` switches off a limit
-that has a default, such as `guards.deadline_s`.
+unset. A number is in the unit that its name or meaning says: what ends in `_s` is in seconds, `_mb` in megabytes,
+`_usd` in US dollars. `"none"` switches off a limit that has a default, such as `guards.deadline_s`.
 
 Secrets come from the environment alone. A settings file names the variable that holds a key (`api_key_env`), and one
 that holds a key itself is refused.

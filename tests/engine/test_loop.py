@@ -15,6 +15,7 @@ from orchestrator.domain.events import BudgetDecided, Finished, GuardFired, Repl
 from orchestrator.domain.events import TurnRequested as Turn
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
 from orchestrator.domain.tools import FINISHING_NAMES
+from orchestrator.domain.verdict import Stop
 from orchestrator.guards.guard_set import replay
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.workspace.workspaces import ShadowWorkspaces
@@ -95,8 +96,8 @@ def _ended_once(walked: Walked) -> None:
     reason = walked.ending.reason
     assert reason == "submitted" or reason in ATTEMPT_STOPS
     assert (reason == "submitted") == (walked.ending.tool in FINISHING_NAMES)
-    stops = [each for each in walked.ledger.of(GuardFired) if each.verdict == "stop"]
-    assert [each.code for each in stops] == ([reason] if walked.ending.stop else [])
+    stops = [each for each in walked.ledger.of(GuardFired) if isinstance(each.verdict, Stop)]
+    assert [each.verdict.code for each in stops] == ([reason] if walked.ending.stop else [])
 
 
 def _finished_last(walked: Walked) -> None:
@@ -121,7 +122,7 @@ def _within_its_bounds(walked: Walked, grant: int) -> None:
 def _answered(walked: Walked) -> None:
     assert not [each for each, times in Counter(walked.session.answered).items() if times > 1]
     last = walked.ledger.of(ReplyReceived)[-1]
-    unreached = {each.call_id for each in last.calls}
+    unreached = {each.call_id for each in last.reply.calls}
     assert set(walked.session.asked) - set(walked.session.answered) <= unreached
     finished = [each.call.call_id for each in walked.ledger.of(ToolFinished)]
     assert finished == walked.session.answered
@@ -174,8 +175,8 @@ def test_a_long_honest_conversation_is_compacted_and_stays_within_its_window(wor
     walked = _walk(workspaces, says, budget=150, limits=lax, context_window=9_000)
     assert walked.ending.tool == "finish_task", walked.ending
     assert walked.executed == 110
-    assert any(each.compacted for each in walked.ledger.of(Turn))
-    assert walked.ledger.of(Turn)[-1].history_messages > walked.ledger.of(Turn)[-1].window_messages
+    assert any(each.request.compacted for each in walked.ledger.of(Turn))
+    assert walked.ledger.of(Turn)[-1].request.history_messages > walked.ledger.of(Turn)[-1].request.window_messages
     _within_its_bounds(walked, 0)
     _answered(walked)
     _recorded_first(walked)
@@ -196,7 +197,7 @@ def test_an_endpoint_that_fails_ends_the_conversation_with_its_error(workspaces:
         assert len(walked.chat.requests) == len(reads) + 1
     failed = [each for each in walked.ledger.of(ReplyReceived) if each.failed]
     assert [each.seq for each in failed] == [each.seq for each in walked.ledger.of(Turn)][len(reads) :]
-    assert {each.prompt_tokens for each in failed} == {0}
+    assert {each.reply.prompt_tokens for each in failed} == {0}
     sizes = [request.window_tokens for request in walked.session.requests[len(reads) :]]
     assert sizes == sorted(set(sizes), reverse=True)
 

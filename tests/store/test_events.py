@@ -85,9 +85,10 @@ def one_turn(draw: st.DrawFn) -> list[Event]:
     for asked in calls:
         written = draw(st.lists(WRITES, max_size=3, unique_by=lambda write: write.path))
         events.append(ToolRequested(at=draw(INSTANTS), turn_seq=1, call=asked))
-        values = {"text": draw(TEXTS), "duration_ms": draw(st.floats(0, 1e9))}
-        tree = draw(st.none() | TEXTS)
-        events.append(finished(asked, draw(INSTANTS), tree_after=tree, writes=tuple(written), **values))
+        text, duration_ms, tree = draw(TEXTS), draw(st.floats(0, 1e9)), draw(st.none() | TEXTS)
+        events.append(
+            finished(asked, draw(INSTANTS), tree_after=tree, writes=tuple(written), text=text, duration_ms=duration_ms)
+        )
     return events
 
 

@@ -44,7 +44,7 @@ def documents() -> tuple[Path, ...]:
     return (*(ROOT / name for name in top), *sorted((ROOT / "docs").glob("*.md")))
 
 
-def drawn(document: Path) -> str:
+def redrawn(document: Path) -> str:
     """The document with everything that is drawn in it drawn anew."""
     if document == SETTINGS:
         return settings_reference()
@@ -60,7 +60,7 @@ def names(document: Path) -> list[str]:
 def main() -> int:
     """Write every document anew, and name those that changed."""
     for document in documents():
-        text = drawn(document)
+        text = redrawn(document)
         if text != document.read_text(encoding="utf-8"):
             document.write_text(text, encoding="utf-8")
             sys.stdout.write(f"{document.relative_to(ROOT)}\n")

@@ -1,4 +1,4 @@
-"""Fenced blocks of a Markdown file, and how the console blocks among them are compared with what a command prints."""
+"""Fenced blocks of Markdown files, and how the console blocks among them are compared with what a command prints."""
 
 from __future__ import annotations
 
@@ -7,19 +7,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
+_DRAWN = re.compile(r"<!-- drawn: .*?<!-- end -->", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block: its language, its text, the second-level heading above it and its line in the file."""
+    """One fenced block: its file, language and text, the second-level heading above it and its line in the file."""
 
+    page: Path
     language: str
     text: str
     section: str
     line: int
+
+    @property
+    def place(self) -> str:
+        """Where it stands, for a test's name."""
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
 
     @property
     def name(self) -> str:
@@ -27,12 +34,14 @@ class Block:
         return self.text.splitlines()[0].removeprefix("# ")
 
 
-def blocks(path: Path) -> tuple[Block, ...]:
-    """All fenced blocks of a file, in order."""
-    text = path.read_text(encoding="utf-8")
+def blocks(page: Path) -> tuple[Block, ...]:
+    """All fenced blocks of a file, in order, but those that are drawn from the code."""
+    text = page.read_text(encoding="utf-8")
+    drawn = [found.span() for found in _DRAWN.finditer(text)]
     return tuple(
-        Block(found[1], found[2], _section(text[: found.start()]), text[: found.start()].count("\n") + 1)
+        Block(page, found[1], found[2], _section(text[: found.start()]), text[: found.start()].count("\n") + 1)
         for found in _FENCE.finditer(text)
+        if not any(first < found.start() < last for first, last in drawn)
     )
 
 

@@ -15,10 +15,8 @@ from tests.support.drawn.markdown import first_sentence, one_line, paragraphs, t
 def overview() -> str:
     """One line a command."""
     group = cli.make_context("orchestrate", ["doctor"])
-    rows = [
-        (f"[`orchestrate {name}`](#orchestrate-{name})", _command(group, name)) for name in cli.list_commands(group)
-    ]
-    return table(("command", "what it does"), [(shown, first_sentence(command.help)) for shown, command in rows])
+    rows = [(f"[`orchestrate {name}`](#orchestrate-{name})", _does(group, name)) for name in cli.list_commands(group)]
+    return table(("command", "what it does"), rows)
 
 
 def global_options() -> str:
@@ -30,6 +28,10 @@ def commands() -> str:
     """One section a command, and one for each command of a group."""
     group = cli.make_context("orchestrate", ["doctor"])
     return paragraphs(*(part for name in cli.list_commands(group) for part in _sections(_command(group, name), group)))
+
+
+def _does(group: click.Context, name: str) -> str:
+    return first_sentence(_command(group, name).help)
 
 
 def _command(group: click.Context, name: str) -> click.Command:

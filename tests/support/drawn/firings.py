@@ -35,9 +35,9 @@ class Metered(Choke):
     def judge(self, event: Event) -> tuple[Verdict, ...]:
         """Feed one event, with its tokens."""
         if isinstance(event, TurnRequested):
-            event = replace(event, reserved_tokens=400)
+            event = replace(event, request=replace(event.request, reserved_tokens=400))
         if isinstance(event, ReplyReceived):
-            event = replace(event, prompt_tokens=250)
+            event = replace(event, reply=replace(event.reply, prompt_tokens=250))
         return super().judge(event)
 
 
@@ -102,8 +102,9 @@ def _thrash() -> Choke:
 
 
 def _checkpoint() -> Choke:
-    limits = {"progress_every": 2, "progress_warn": 5, "progress_stop": 10}
-    return _choke(**limits).run([call("read_file", f"part{n}.py")] for n in range(1, 12))
+    return _choke(progress_every=2, progress_warn=5, progress_stop=10).run(
+        [call("read_file", f"part{n}.py")] for n in range(1, 12)
+    )
 
 
 def _scope() -> Choke:
@@ -165,28 +166,25 @@ def _lines(guard_set: GuardSet, events: Sequence[Event]) -> Iterator[Line]:
         turn += isinstance(event, TurnRequested)
         yield from ((False, text) for text in _happened(event, turn, statuses))
         guard_set, verdicts = guard_set.judge(event)
-        yield from ((True, _said(verdict)) for verdict in verdicts if _loud(verdict))
+        yield from ((True, _said(verdict)) for verdict in verdicts)
         if guard_set.stopped is not None:
             return
 
 
 def _happened(event: Event, turn: int, statuses: Mapping[int, str]) -> Iterator[str]:
-    if isinstance(event, TurnRequested) and event.tools_withheld:
+    if isinstance(event, TurnRequested) and event.request.tools_withheld:
         yield f"turn {turn:<3} (tools withheld)"
     if isinstance(event, ReplyReceived):
-        yield from (f"turn {turn:<3} {_call(c):<40} {statuses.get(c.seq, 'stopped')}" for c in event.calls)
-        if not event.calls:
+        yield from (f"turn {turn:<3} {_call(c):<40} {statuses.get(c.seq, 'stopped')}" for c in event.reply.calls)
+        if not event.reply.calls:
             yield f"turn {turn:<3} a text, no call"
     if isinstance(event, Compacted):
-        yield f"compacted from {event.uncompacted_tokens:,} to {event.window_tokens:,} of {event.token_cap:,} tokens"
+        sizes = event.request
+        yield f"compacted from {sizes.uncompacted_tokens:,} to {sizes.window_tokens:,} of {sizes.token_cap:,} tokens"
 
 
 def _call(asked: ToolCall) -> str:
     return asked.signature.replace("=", ", ")
-
-
-def _loud(verdict: Verdict) -> bool:
-    return not isinstance(verdict, Warn) or not verdict.quiet
 
 
 def _said(verdict: Verdict) -> str:

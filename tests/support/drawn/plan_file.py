@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+from pydantic import BaseModel
 
 from orchestrator.planning.plan_file import PlanFile, TaskFile, VerificationCriteria
 from tests.support.drawn.markdown import table
 
-_MODELS = {"plan": PlanFile, "task": TaskFile, "criteria": VerificationCriteria}
+_MODELS: Mapping[str, type[BaseModel]] = {"plan": PlanFile, "task": TaskFile, "criteria": VerificationCriteria}
 _TYPES = {"string": "text", "integer": "whole number", "object": "table", "array": "list", "null": ""}
 _BOUNDS = {
     "maxLength": "at most {} characters",
