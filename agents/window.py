@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agents.chat.port import Message
+from agents.preambles import render_preamble
 from agents.transcript import DIGEST, Pair, Remark, TranscriptEntry, Turn, cut, turn_messages
 
 Estimate = Callable[[Sequence[Message]], int]
@@ -23,10 +24,6 @@ _SHRINKS = (1.0, 0.8, 0.6, 0.4, 0.2)  # of the original, after so many context-l
 _CUTS = (0.8, 0.6, 0.4, 0.2, 0.1, 0.05, 0.02)
 _LINE_TOKENS = 70
 _DIGEST_LINES = 200
-_DIGEST_INTRO = (
-    "[Your earlier calls in this conversation, oldest first, in one line each. "
-    'read_output(call_id="...") gives the whole result of any of them.]'
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +85,14 @@ def compose(
         messages = (*head, *body, *last)
         tokens, cap = estimate(messages), tokens
         window = Window((*head, *body), len(entries), _calls(entries, window), tokens)
-    return Composed(messages, window, tokens, compacted or shrink > 0, uncompacted, cap)
+    return Composed(
+        messages=messages,
+        window=window,
+        tokens=tokens,
+        compacted=compacted or shrink > 0,
+        uncompacted=uncompacted,
+        token_cap=cap,
+    )
 
 
 def select(reserved: Sequence[bool], keep: int, least_others: int) -> tuple[int, ...]:
@@ -200,11 +204,11 @@ def _digest(pairs: Sequence[Pair], lines: int) -> Iterator[Message]:
         return
     block = max(lines // 2, 1)
     counted = min(max(-((lines - len(pairs)) // block) * block, 0), len(pairs))
-    told = [_DIGEST_INTRO]
+    told = [render_preamble("overlays/digest")]
     if counted:
         tools = Counter(pair.asked.tool for pair in pairs[:counted])
         kinds = ", ".join(f"{tool} {count}" for tool, count in sorted(tools.items())[:20])
-        told.append(f'- {counted} calls before these ({kinds}): read_output(call_id="{DIGEST}") lists all.')
+        told.append(render_preamble("overlays/digest_counted", count=counted, kinds=kinds, digest=DIGEST))
     told.extend(pair.line for pair in pairs[counted:])
     yield {"role": "user", "content": "\n".join(told)}
 

@@ -2,7 +2,7 @@
 
 Cached is what a request's messages have in common, byte for byte from the start, with the request before. The calls are
 those of a plain coding attempt: reads, edits, commands, of sizes drawn with a fixed seed. Prints a table, and fails
-where our window is not below 0.8 of the untrimmed conversation at 100 calls and below 0.5 at 300 (issue 4, item 5).
+where our window is not below 0.8 of the untrimmed conversation at 100 calls and below 0.5 at 300.
 
 Run: python benchmarks/window.py
 """

@@ -42,7 +42,12 @@ def model_endpoint(settings: ModelSettings, env: Mapping[str, str]) -> ModelEndp
     base_url = settings.base_url or env.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
     host = _host(base_url)
     return ModelEndpoint(
-        settings.name, base_url, host, _is_loopback(host), settings.api_key_env, _key(settings, env, base_url)
+        model=settings.name,
+        base_url=base_url,
+        host=host,
+        loopback=_is_loopback(host),
+        key_variable=settings.api_key_env,
+        key=_key(settings, env, base_url),
     )
 
 

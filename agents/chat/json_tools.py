@@ -8,14 +8,10 @@ from typing import Any
 from uuid import uuid4
 
 from agents.chat.port import ChatRequest, Message, RawToolCall, ToolSchema
+from agents.preambles import render_preamble
 
 MAX_TEXT_CHARS = 400_000
 MAX_STARTS = 400  # places where a JSON value may begin; bounds the work on hostile text
-
-TOOLS_INTRODUCTION = (
-    'Tools. To call one, reply with a JSON object {"tool": NAME, "arguments": {...}}; several calls are a JSON array '
-    "of such objects. The results come with the next message."
-)
 
 _NAMES = ("tool", "name", "tool_name", "function")
 _ARGUMENTS = ("arguments", "parameters", "args", "input")
@@ -106,11 +102,12 @@ def tools_text(tools: Sequence[ToolSchema]) -> str:
         f"Arguments (JSON Schema): {json.dumps(function.get('parameters', {}), ensure_ascii=False)}"
         for function in functions
     )
-    return f"{TOOLS_INTRODUCTION}\n{described}"
+    return render_preamble("overlays/json_tools", tools=described)
 
 
 def _choice_text(choice: str) -> str:
-    return "Reply with a tool call now." if choice == "required" else f"Reply with a call of {choice} now."
+    called = "a tool call" if choice == "required" else f"a call of {choice}"
+    return render_preamble("overlays/json_call_now", call=called)
 
 
 def _as_text_message(message: Message) -> dict[str, Any]:

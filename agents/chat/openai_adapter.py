@@ -12,7 +12,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_aft
 from agents.chat.endpoint import model_endpoint
 from agents.chat.estimate import Estimator, text_tokens
 from agents.chat.failures import RetryableError, UnsupportedFieldError
-from agents.chat.json_tools import TOOLS_INTRODUCTION, as_text_request, tool_calls_in_text
+from agents.chat.json_tools import as_text_request, tool_calls_in_text, tools_text
 from agents.chat.limiter import SHARED, RateLimits, TokenBucket
 from agents.chat.port import ChatReply, ChatRequest, Message, RawToolCall, ToolSchema
 from agents.chat.prices import cost_usd, price_of
@@ -99,7 +99,7 @@ class OpenAIChat:
 
     def estimate(self, messages: Sequence[Message], tools: Sequence[ToolSchema] = ()) -> int:
         """Prompt tokens, on the high side, in time linear in the messages that are new. Messages must not change."""
-        written = text_tokens(TOOLS_INTRODUCTION) if tools and self._settings.tools == "json" else 0
+        written = text_tokens(tools_text(())) if tools and self._settings.tools == "json" else 0
         return self._estimator.request(messages, tools) + written
 
     def price(self, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> float | None:

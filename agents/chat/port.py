@@ -28,7 +28,7 @@ class ChatRequest:
     tool_choice: str = "auto"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChatReply:
     """One completion. Tokens are the endpoint's usage, or estimates when `estimated`. `latency_ms` is the whole call
     with its retries and waits, of which `wait_ms` went to rate limits and backoff. `cost_usd` None: unknown price."""
@@ -53,27 +53,21 @@ class Chat(Protocol):
     @property
     def model(self) -> str:
         """The model's name."""
-        ...
 
     @property
     def context_window(self) -> int:
         """Tokens that prompt and reply may hold together."""
-        ...
 
     @property
     def max_output_tokens(self) -> int:
         """Tokens of one reply at most."""
-        ...
 
     def estimate(self, messages: Sequence[Message], tools: Sequence[ToolSchema] = ()) -> int:
         """Prompt tokens of a request, estimated on the high side and in time linear in what is new."""
-        ...
 
     def price(self, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> float | None:
         """US dollars, or None when the model's price is unknown."""
-        ...
 
     def complete(self, request: ChatRequest) -> ChatReply:
         """Send the request and return the reply, retrying what the error's type allows. Raises ModelRefusedError,
         ModelUnavailableError and ContextLengthError of orchestrator.domain.errors."""
-        ...

@@ -10,13 +10,10 @@ from typing import Any, NamedTuple
 from agents.chat.json_tools import tool_calls_in_text
 from agents.chat.openai_adapter import OpenAIChat
 from agents.chat.port import ChatReply, ChatRequest, Message, ToolSchema
+from agents.preambles import render_preamble
 from orchestrator.domain.errors import ModelError
 
-WORD = "ready"
-_MESSAGES: tuple[Message, ...] = (
-    {"role": "system", "content": "You answer with tool calls only."},
-    {"role": "user", "content": f"Call the tool `report` with the word {WORD!r} and the number 7."},
-)
+_WORD, _NUMBER = "ready", 7
 _REPORT: ToolSchema = {
     "type": "function",
     "function": {
@@ -44,8 +41,13 @@ class EndpointProbe(NamedTuple):
 
 def probe_endpoint(chat: OpenAIChat) -> list[EndpointProbe]:
     """Endpoint, tools, tool choice, structured output, usage, and context length where the endpoint tells it."""
+    asked = render_preamble("probe_task", word=_WORD, number=_NUMBER)
+    messages: tuple[Message, ...] = (
+        {"role": "system", "content": render_preamble("probe")},
+        {"role": "user", "content": asked},
+    )
     try:
-        reply = chat.complete(ChatRequest(_MESSAGES, (_REPORT,), "required"))
+        reply = chat.complete(ChatRequest(messages, (_REPORT,), "required"))
     except ModelError as error:
         return [_failed("endpoint", str(error))]
     endpoint = _passed("endpoint", f"{reply.model} at {chat.endpoint.host} answered in {reply.latency_ms:.0f} ms")
@@ -82,7 +84,7 @@ def _structured(reply: ChatReply) -> EndpointProbe:
         value = json.loads(arguments)
     except ValueError:
         return _failed("structured output", f"the arguments are no JSON: {arguments[:80]!r}")
-    fits = isinstance(value, dict) and value.get("word") == WORD and value.get("number") == 7
+    fits = isinstance(value, dict) and (value.get("word"), value.get("number")) == (_WORD, _NUMBER)
     return EndpointProbe("structured output", fits, f"arguments {json.dumps(value)[:120]}")
 
 

@@ -59,7 +59,13 @@ def completion(reply: Mapping[str, Any]) -> Completion:
         raise MalformedReplyError("a choice without a message")
     calls = _tool_calls(message.get("tool_calls"))
     finish = choices[0].get("finish_reason") or ("tool_calls" if calls else "stop")
-    return Completion(_text(message), calls, str(finish), str(reply.get("model") or ""), _usage(reply.get("usage")))
+    return Completion(
+        text=_text(message),
+        tool_calls=calls,
+        finish_reason=str(finish),
+        model=str(reply.get("model") or ""),
+        usage=_usage(reply.get("usage")),
+    )
 
 
 def _text(message: Mapping[str, Any]) -> str:

@@ -22,11 +22,9 @@ class Outputs(Protocol):
 
     def output(self, call_id: str) -> str | None:
         """The whole result of a call, None for an unknown id."""
-        ...
 
     def ids(self) -> tuple[str, ...]:
         """Every id that `output` knows, oldest first."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,23 +26,23 @@ class CheckResult:
     """One line of doctor: what was looked at, what was seen, what to do. `code` is the exit code that it asks for."""
 
     check: str
-    verdict: CheckStatus
+    status: CheckStatus
     seen: str
     do: str = ""
     code: int = 0
 
 
 def checkup(invocation: Invocation, *, model: bool) -> Iterator[CheckResult]:
-    """All findings, one after another as they are made."""
+    """All results, one after another as they come."""
     package = _tried("package", _package)
     yield package
-    if package.verdict == "fail":
+    if package.status == "fail":
         return
     yield _tried("git", _git)
     with invocation.app({"run.graph_wait_s": GRAPH_WAIT_S}, logged=False) as app:
         repository = _tried("repository", lambda: _repository(app))
         yield repository
-        if repository.verdict == "fail":
+        if repository.status == "fail":
             yield CheckResult("graph", "warn", "not looked at: it belongs to a repository")
             return
         yield _tried("settings", lambda: _settings(app))
@@ -133,8 +133,8 @@ def _models(app: App, *, by_use: bool) -> Iterator[CheckResult]:
         try:
             yield from _model(app, check, roles[0], by_use=by_use)
         except OrchestrateError as error:
-            verdict: CheckStatus = "fail" if by_use else "warn"
-            yield CheckResult(check, verdict, error.message, error.next_step, error.exit_code if by_use else 0)
+            status: CheckStatus = "fail" if by_use else "warn"
+            yield CheckResult(check, status, error.message, error.next_step, error.exit_code if by_use else 0)
 
 
 def _model(app: App, check: str, role: str, *, by_use: bool) -> Iterator[CheckResult]:
@@ -148,5 +148,5 @@ def _model(app: App, check: str, role: str, *, by_use: bool) -> Iterator[CheckRe
             return
         for tried in probe_endpoint(chat):
             needed = tried.check in ("endpoint", "tools")
-            verdict: CheckStatus = "ok" if tried.ok else "fail" if needed else "warn"
-            yield CheckResult(f"{check}: {tried.check}", verdict, tried.detail, code=4)
+            status: CheckStatus = "ok" if tried.ok else "fail" if needed else "warn"
+            yield CheckResult(f"{check}: {tried.check}", status, tried.detail, code=4)

@@ -24,30 +24,30 @@ def command(invocation: Invocation, model: bool, as_json: bool) -> int:
     """Check package, git, repository, disk, sandbox, graph and model; say ok, warn or fail, and what to do."""
     from orchestrator.cli.checkup import checkup
 
-    findings = checkup(invocation, model=model)
+    results = checkup(invocation, model=model)
     if as_json:
         from orchestrator.cli.render.machine import print_json
 
-        found = list(findings)
-        print_json([{"check": f.check, "verdict": f.verdict, "seen": f.seen, "do": f.do} for f in found])
+        found = list(results)
+        print_json([{"check": f.check, "verdict": f.status, "seen": f.seen, "do": f.do} for f in found])
     else:
-        found = _printed(findings)
-    return max((finding.code for finding in found if finding.verdict == "fail"), default=0)
+        found = _printed(results)
+    return max((result.code for result in found if result.status == "fail"), default=0)
 
 
-def _printed(findings: Iterable[CheckResult]) -> list[CheckResult]:
-    """Print each finding as it is made: some take a while."""
+def _printed(results: Iterable[CheckResult]) -> list[CheckResult]:
+    """Print each result as it is made: some take a while."""
     from rich.text import Text
 
     from orchestrator.cli.render.screen import console, status_text
     from orchestrator.cli.render.text import clean
 
     screen, found = console(), []
-    for finding in findings:
-        line = Text.assemble(status_text(finding.verdict), " " * (6 - len(finding.verdict)), f"{finding.check}: ")
-        line.append(clean(finding.seen))
-        if finding.do:
-            line.append(f"\n      {clean(finding.do)}", "dim")
+    for result in results:
+        line = Text.assemble(status_text(result.status), " " * (6 - len(result.status)), f"{result.check}: ")
+        line.append(clean(result.seen))
+        if result.do:
+            line.append(f"\n      {clean(result.do)}", "dim")
         screen.print(line)
-        found.append(finding)
+        found.append(result)
     return found

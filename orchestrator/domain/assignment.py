@@ -22,7 +22,7 @@ class DependencyResult:
     diff: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
     """What a worker is told at the start of an attempt."""
 
@@ -39,7 +39,7 @@ class Assignment:
     progress_every: int = 25
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewAssignment:
     """What QC is told: the task, the whole diff and the executed checks, beside the worker's own summary. `number` is
     the attempt's."""
@@ -55,7 +55,7 @@ class ReviewAssignment:
     number: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningAssignment:
     """What the PM is told: the goal, what the repository holds, and in later rounds the plan with its defects."""
 
@@ -67,7 +67,7 @@ class PlanningAssignment:
     budget: int = 40
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GrantRequest:
     """request_budget or request_scope, as the PM is asked to decide it in one bounded call."""
 

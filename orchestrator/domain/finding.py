@@ -12,7 +12,7 @@ FindingSource = Literal["scope", "diff_budget", "check", "review"]
 BLOCKING: frozenset[Severity] = frozenset({"critical", "error"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One defect. `locus` is where (a path, a command, a criterion); `fingerprint` identifies it across attempts and
     is computed by us, never by a model."""

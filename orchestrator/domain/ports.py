@@ -29,15 +29,12 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """The current instant, aware and UTC."""
-        ...
 
     def monotonic(self) -> float:
         """Seconds that never go backwards, for durations."""
-        ...
 
     def sleep(self, seconds: float) -> None:
         """Wait."""
-        ...
 
 
 class Ids(Protocol):
@@ -45,10 +42,6 @@ class Ids(Protocol):
 
     def new(self, prefix: str) -> str:
         """A fresh id such as `p7k2m9qx4a` for the prefix `p`: lower case letters and digits, no punctuation."""
-        ...
-
-
-# --- workspace ---------------------------------------------------------------------------------------------------
 
 
 class Workspace(Protocol):
@@ -58,57 +51,45 @@ class Workspace(Protocol):
     @property
     def shown_root(self) -> str:
         """The absolute path under which the worker knows the workspace: the repository's own."""
-        ...
 
     def relative(self, path: str) -> str:
         """The canonical path from the top level ("." for the top itself)."""
-        ...
 
     def read(self, path: str) -> bytes:
         """The file's bytes. Raises ToolError when it is missing, a folder, or not a regular file."""
-        ...
 
     def write(self, path: str, content: bytes) -> None:
         """Create or replace a file atomically, with its parent folders; never through a symlink."""
-        ...
 
     def delete(self, path: str) -> None:
         """Remove a file."""
-        ...
 
     def files(self, path: str = ".", glob: str | None = None) -> tuple[str, ...]:
         """Tracked and untracked but not ignored files under `path`, sorted, from the top level; a folder that is
         itself untracked counts with its files."""
-        ...
 
     def search(self, pattern: str, path: str = ".", glob: str | None = None) -> tuple[str, ...]:
         """`path:line:text` of the lines that match the regular expression, in text files, time-bounded."""
-        ...
 
     def run(
         self, command: str, *, timeout_s: float | None = None, within_s: float | None = None, read_only: bool = False
     ) -> CommandResult:
         """Run a shell command in the sandbox at the top level, for `timeout_s` seconds or what the settings say, and
         for `within_s` at most."""
-        ...
 
     def snapshot(self, touched: Sequence[str] | None = None) -> str:
         """The workspace as a git tree id, anchored in the Shadow when the workspace closes at the latest. `touched`
         names the only paths that can have changed since the last snapshot; None looks everywhere, and anchors at once.
         Raises ToolError naming a nested `.git`."""
-        ...
 
     def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
         """What differs between two trees."""
-        ...
 
     def diff(self, before: str, after: str) -> str:
         """The unified diff between two trees, without renames."""
-        ...
 
     def close(self) -> None:
         """Remove the worktree; its snapshots stay. Safe to call twice."""
-        ...
 
 
 class Workspaces(Protocol):
@@ -117,39 +98,28 @@ class Workspaces(Protocol):
     @property
     def sandbox_level(self) -> str:
         """bubblewrap, landlock or none: what commands run in here."""
-        ...
 
     def resolve(self, revision: str) -> str:
         """The full commit id of a revision, brought into the Shadow."""
-        ...
 
     def open(self, attempt_id: str, start: str, *, head: str) -> Workspace:
         """A worktree with the content of `start` (commit or tree) whose HEAD is the commit `head`."""
-        ...
 
     def merge(self, *, head: str, base: str, tree: str, message: str, trailers: Mapping[str, str]) -> MergeCommit:
         """Build (and anchor) one commit on `head` with what changed from the commit `base` to `tree`; moves no ref."""
-        ...
 
     def files_of(self, commit: str) -> tuple[str, ...]:
         """The paths of a commit's files."""
-        ...
 
     def tree_of(self, commit: str) -> str:
         """A commit's tree id."""
-        ...
 
     def deliver(self, branch: str, commit: str) -> None:
         """Make the branch in the Shadow and in the user's repository equal to the graph's head. Idempotent; refuses to
         move a branch that the user has checked out or committed to."""
-        ...
 
     def sweep(self) -> None:
         """Remove the workspaces that no living process has open."""
-        ...
-
-
-# --- agents ------------------------------------------------------------------------------------------------------
 
 
 class Session(Protocol):
@@ -159,35 +129,28 @@ class Session(Protocol):
     @property
     def model(self) -> str:
         """The model's name."""
-        ...
 
     @property
     def control_tools(self) -> frozenset[str]:
         """The tools whose effect is the engine's (finish_task, submit_review, …); execute() is not asked for them."""
-        ...
 
     def compose(self, notices: Sequence[str], *, withhold_tools: bool = False, shrink: int = 0) -> ModelRequest:
         """The next request: the window over the transcript with the notices last. `shrink` 1 to 4 cuts the original
         to 80, 60, 40, 20 % after a ContextLengthError. Sends nothing, changes nothing."""
-        ...
 
     def send(self, request: ModelRequest) -> ModelReply:
         """Send it; the reply joins the transcript. Raises ModelError kinds, ContextLengthError among them, after the
         retries that the error allows."""
-        ...
 
     def execute(self, call: ToolCall, *, within_s: float | None = None) -> ToolResult:
         """Run a valid call's tool; a command is ended after `within_s` seconds, when the work's deadline is reached.
         Never raises for what the model did."""
-        ...
 
     def answer(self, call: ToolCall, text: str) -> None:
         """Give the call its result in the transcript. Every call of a reply gets exactly one."""
-        ...
 
     def remind(self, text: str) -> None:
         """Add a user message: after a reply without a tool call, or a repair turn."""
-        ...
 
 
 class Worker(Protocol):
@@ -196,7 +159,6 @@ class Worker(Protocol):
     def begin(self, assignment: Assignment, workspace: Workspace) -> Session:
         """Open an attempt's conversation. Control tools: finish_task {summary, artefacts?}, give_up {reason},
         report_progress {description}, request_budget, request_scope."""
-        ...
 
 
 class Verifier(Protocol):
@@ -204,7 +166,6 @@ class Verifier(Protocol):
 
     def begin(self, assignment: ReviewAssignment, workspace: Workspace) -> Session:
         """Open a review's conversation, the workspace read-only. Control tool: submit_review."""
-        ...
 
 
 class Planner(Protocol):
@@ -212,14 +173,9 @@ class Planner(Protocol):
 
     def begin(self, assignment: PlanningAssignment, workspace: Workspace) -> Session:
         """Open a planning round. Control tool: submit_plan, whose arguments are the plan file's object."""
-        ...
 
     def decide(self, request: GrantRequest) -> Session:
         """Open a one-turn decision. Control tool: submit_decision {granted, amount, paths, reason}."""
-        ...
-
-
-# --- graph -------------------------------------------------------------------------------------------------------
 
 
 class GraphWriter(Protocol):
@@ -227,37 +183,29 @@ class GraphWriter(Protocol):
 
     def register_repository(self, repository: Repository) -> None:
         """Create or refresh the Repository node."""
-        ...
 
     def store_plan(self, plan: Plan) -> None:
         """Create or replace the plan's tasks, assessments, dependencies and files, in batches."""
-        ...
 
     def store_round(self, planning_round: PlanningRound) -> None:
         """Create or complete a planning round; the Plan node must exist (a draft will do)."""
-        ...
 
     def open_run(self, run: Run, *, fresh: bool = False) -> Run:
         """Join the plan's open run, or create `run` with every task that is not completed set to pending (`fresh`: all
         of them, from the plan's base; an open run is then cancelled)."""
-        ...
 
     def finish_run(self, run_id: str, status: RunStatus, at: datetime) -> None:
         """Close the run, or mark it interrupted; a plan whose tasks are all completed becomes done."""
-        ...
 
     def claim(self, request: ClaimRequest) -> Claim | None:
         """Claim one task whose dependencies are completed: lock, lease, fence + 1 and attempt node, in one
         transaction. None when nothing is claimable now."""
-        ...
 
     def renew_leases(self, owner: str, until: datetime) -> int:
         """Extend all leases of an owner; how many there were."""
-        ...
 
     def record(self, owner: Owner, events: Sequence[Event]) -> None:
         """Write an owner's facts, in order, in one transaction. Raises StaleFenceError for a fence not current."""
-        ...
 
     def reserve(
         self,
@@ -270,41 +218,33 @@ class GraphWriter(Protocol):
         fits: Callable[[Sequence[AttemptUsage]], bool],
     ) -> bool:
         """Lock the run, look at what attempts of other workers than `worker` have used in it, those left out that are
-        closed and `known`, and record the events if that `bears` them: one transaction, so that no other process
-        reserves in between. Whether they were recorded; `bears` may be asked again. Raises StaleFenceError."""
-        ...
+        closed and `known`, and record the events if that `fits`: one transaction, so that no other process reserves
+        in between. Whether they were recorded; `fits` may be asked again. Raises StaleFenceError."""
 
     def describe_attempt(self, claim: Claim, properties: Mapping[str, Any]) -> None:
         """Set properties of the running attempt that are known only after the claim (snake case names): model,
         tree_before, base_commit, allowed_paths, tool_call_budget, stage, limits_json; `follows` links the attempt that
         it follows."""
-        ...
 
     def await_review(self, claim: Claim, worker_output: str, tree_after: str, at: datetime) -> None:
         """Task and attempt go from running to awaiting_qc."""
-        ...
 
     def record_checks(self, claim: Claim, checks: Sequence[Check]) -> None:
         """Attach checks to the attempt."""
-        ...
 
     def begin_review(self, claim: Claim, review: Review) -> None:
         """Create the Review node (passed, score null) so that its turns can hang on it."""
-        ...
 
     def conclude(self, claim: Claim, conclusion: AttemptResult) -> bool:
         """End the attempt in one transaction; blocks or releases dependents. False, with nothing written, when the
         run's head is no longer `head_before` (merge again and repeat). Raises StaleFenceError."""
-        ...
 
     def orphans(self, run_id: str, at: datetime, dead_owners: Sequence[str]) -> tuple[Orphan, ...]:
         """Attempts of the run whose lease expired or whose owner is among the dead."""
-        ...
 
     def close_interrupted(self, orphan: Orphan, at: datetime) -> bool:
         """Close an orphan as interrupted: fence + 1, task pending again, unfinished calls interrupted. False when
         somebody else was first."""
-        ...
 
 
 class GraphReader(Protocol):
@@ -312,64 +252,49 @@ class GraphReader(Protocol):
 
     def plan(self, plan_id: str) -> Plan:
         """A plan whole. Raises UserError for an unknown id."""
-        ...
 
     def newest_plan(self, repository_id: str, *, status: str | None = None) -> str | None:
         """The id of the newest plan of a repository, if there is one."""
-        ...
 
     def tasks(self, plan_id: str) -> tuple[TaskState, ...]:
         """A plan's tasks in plan order, with what has become of them."""
-        ...
 
     def run(self, run_id: str) -> Run:
         """A run. Raises UserError for an unknown id."""
-        ...
 
     def newest_run(self, plan_id: str) -> Run | None:
         """The newest run of a plan."""
-        ...
 
     def owners(self, run_id: str) -> tuple[str, ...]:
         """Who holds leases in a run."""
-        ...
 
     def history(self, task_id: str) -> tuple[AttemptSummary, ...]:
         """A task's attempts, oldest first."""
-        ...
 
     def attempt(self, attempt_id: str) -> AttemptSummary:
         """One attempt. Raises UserError for an unknown id."""
-        ...
 
     def events(self, attempt_id: str) -> tuple[Event, ...]:
         """An attempt's facts in the order in which they happened (events.py), without GuardFired."""
-        ...
 
     def review_of(self, attempt_id: str) -> Review | None:
         """The attempt's review."""
-        ...
 
     def accepted_calls(self, repository_id: str) -> Mapping[str, tuple[int, ...]]:
         """The tool calls of each accepted attempt in a repository, by the kind of its task."""
-        ...
 
     def spans(self, run_id: str, task_id: str | None = None) -> tuple[tuple[datetime, datetime], ...]:
         """From when to when each of a run's attempts (or of one task's in it) was worked on, as far as its facts
         tell."""
-        ...
 
     def spend(self, *, run_id: str | None = None, task_id: str | None = None) -> Usage:
         """What a run, or a task within a run, has cost; reviews included, unsettled turns at what they reserved."""
-        ...
 
     def query(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, write: bool = False, limit: int | None = None
     ) -> QueryResult:
         """Run Cypher, read-only by right of the connection unless `write`."""
-        ...
 
     def resolve(self, text: str, repository_id: str) -> tuple[str, str]:
         """(label, id) for a full id, a unique prefix, or a task's key in the newest plan. Raises UserError naming
         the candidates."""
-        ...

@@ -19,7 +19,7 @@ class Criterion:
     evidence: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
     """QC's answer. `passed` is the rule's verdict over it, not the model's claim alone."""
 

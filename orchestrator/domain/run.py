@@ -9,7 +9,7 @@ from orchestrator.domain.lifecycle import RunStatus
 from orchestrator.domain.task import Task
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One execution of a plan. `joined` is true when an open run was found instead of a new one made."""
 
@@ -28,7 +28,7 @@ class Run:
     joined: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimRequest:
     """Who wants a task of which run, and until when the lease holds without renewal. `keys` limits the choice."""
 
@@ -40,7 +40,7 @@ class ClaimRequest:
     keys: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """A claimed task: the lease is ours with `fence`, and the attempt's node exists with status running."""
 
@@ -53,7 +53,7 @@ class Claim:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Orphan:
     """A running attempt whose lease expired or whose owner is known to be dead."""
 

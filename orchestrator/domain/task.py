@@ -11,7 +11,7 @@ from orchestrator.domain.lifecycle import TaskStatus
 TaskKind = Literal["simple", "moderate", "complex", "research"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """The smallest unit that a worker executes and QC reviews. Paths and globs are from the git top level."""
 
@@ -38,7 +38,7 @@ class Task:
     model: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskState:
     """A task with what has become of it so far. `attempts` counts all of this run's but interrupted ones."""
 
@@ -57,7 +57,7 @@ class TaskState:
 Band = Literal["simple", "moderate", "too_complex"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
     """Pre-flight's arithmetic about one task. The six counts are the factors of the score."""
 

@@ -44,12 +44,10 @@ class AskedCall(Protocol):
     @property
     def control(self) -> bool:
         """Its tool is in CONTROL_TOOLS."""
-        ...
 
     @property
     def defect(self) -> str | None:
         """Why it cannot be executed: an unknown tool, or arguments that do not parse or validate. None: it can."""
-        ...
 
 
 def finishing_names(role: ToolRole) -> frozenset[str]:

@@ -9,14 +9,17 @@ from typing import Literal
 
 from orchestrator.domain.events import FileWrite
 
+EndedBy = Literal["exited", "timeout", "idle", "memory", "output", "signal", "not_started"]
+"""How a command ended: by itself, or by which bound."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommandResult:
     """A sandboxed command's end. `output` is stdout and stderr as they came, decoded, whole up to the output limit.
-    `ended` says how: its own exit, or which bound ended it. `exit_code` is None unless it exited."""
+    `exit_code` is None unless it exited."""
 
     command: str
-    ended: Literal["exited", "timeout", "idle", "memory", "output", "signal", "not_started"]
+    ended: EndedBy
     exit_code: int | None
     output: str
     duration_ms: float
@@ -24,7 +27,7 @@ class CommandResult:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
     """One path that differs between two trees (renames are a deletion and an addition). `blob` is its new id ("" when
     deleted), `before` the old one ("" when added). `kind` is from the tree entry: file, executable, symlink or gitlink.

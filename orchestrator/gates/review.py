@@ -31,7 +31,7 @@ class ReviewInvalidError(ValueError):
     """The answer is no review: QC failed, not the worker."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """The review as the rules see it: `passed` may differ from what the model claimed. `unproven`: the model claimed a
     pass and nothing is against it but that its evidence has gaps, which is QC's omission and not a defect."""
@@ -57,7 +57,9 @@ def judge_review(answer: Mapping[str, Any], strictness: ReviewStrictness, thresh
     raised = (*findings, *held, *gaps)
     passed = claimed and not held and not gaps and not _too_many(findings, strictness)
     unproven = bool(gaps) and all(finding in gaps for finding in raised if finding.blocking)
-    return Judgement(passed, score, feedback, criteria, raised, unproven)
+    return Judgement(
+        passed=passed, score=score, feedback=feedback, criteria=criteria, findings=raised, unproven=unproven
+    )
 
 
 def _score(answer: Mapping[str, Any]) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from orchestrator.domain.events import BudgetDecided, Event, ToolFinished, ToolRequested, TurnRequested
 from orchestrator.domain.verdict import ALLOW, Refuse, Verdict, Warn
-from orchestrator.guards.guard import executed, finishing, stop
+from orchestrator.guards.guard import finishing, stop, was_executed
 from orchestrator.guards.limits import GuardLimits
 
 _NAME = "budget"
@@ -80,14 +80,21 @@ class BudgetGuard:
             f"Refused: {self.used} of {self.budget} tool calls are used. You have one turn left to finish: "
             "call finish_task if the work is done, else give_up and say what is missing."
         )
-        return Refuse(_NAME, "budget_exhausted", message, self.used + 1, self.budget, {"budget": self.budget})
+        return Refuse(
+            _NAME,
+            "budget_exhausted",
+            message,
+            observed=self.used + 1,
+            limit=self.budget,
+            evidence={"budget": self.budget},
+        )
 
     def _finished(self, event: ToolFinished) -> tuple[BudgetGuard, Verdict]:
         running = self.running
         if event.seq in running:
             at = running.index(event.seq)
             running = running[:at] + running[at + 1 :]
-        if not executed(event):
+        if not was_executed(event):
             return (self if running is self.running else replace(self, running=running)), ALLOW
         return replace(self, running=running, executed=self.executed + 1)._warn()
 
@@ -98,7 +105,9 @@ class BudgetGuard:
         left = max(self.budget - self.used, 0)
         message = f"{self.used} of {self.budget} tool calls are used, {left} remain. Finish what matters most first."
         evidence = {"used": self.used, "limit": self.budget, "remaining": left}
-        return replace(self, warned=crossed), Warn(_NAME, "budget_exhausted", message, self.used, self.budget, evidence)
+        return replace(self, warned=crossed), Warn(
+            _NAME, "budget_exhausted", message, observed=self.used, limit=self.budget, evidence=evidence
+        )
 
     def _crossed(self) -> int:
         """How many of the warning shares are reached."""

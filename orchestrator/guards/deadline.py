@@ -83,7 +83,9 @@ class DeadlineGuard:
         left, share = max(limit - self.passed, 0.0), self.shares[self.warned]
         message = f"{self.passed:.0f} of {limit:g} seconds have passed, {left:.0f} remain. Finish soon."
         evidence = {"used": self.passed, "limit": limit, "remaining": left, "share": share}
-        return replace(self, warned=self.warned + 1), Warn(_NAME, "deadline", message, self.passed, limit, evidence)
+        return replace(self, warned=self.warned + 1), Warn(
+            _NAME, "deadline", message, observed=self.passed, limit=limit, evidence=evidence
+        )
 
 
 def _begins_something(event: Event) -> bool:

@@ -71,7 +71,12 @@ class Duplicates:
             f"since. {_FINISH if forcing else _CHANGE}"
         )
         return Refuse(
-            _NAME, _CODE, message, count + 1, self.limits.repeated_failures, {"tool": call.tool, "error": error}
+            _NAME,
+            _CODE,
+            message,
+            observed=count + 1,
+            limit=self.limits.repeated_failures,
+            evidence={"tool": call.tool, "error": error},
         )
 
     def judge(self, event: Event, *, forcing: bool = False) -> Verdict:

@@ -15,7 +15,6 @@ class Guard(Protocol):
 
     def observe(self, event: Event) -> tuple[Self, Verdict]:
         """The guard after the event, and its verdict over it."""
-        ...
 
 
 def stop(guard: str, code: str, observed: float, limit: float, evidence: Evidence | None = None) -> Stop:
@@ -25,7 +24,7 @@ def stop(guard: str, code: str, observed: float, limit: float, evidence: Evidenc
     return Stop(guard=guard, code=code, message=message, observed=observed, limit=limit, evidence=seen)
 
 
-def executed(event: ToolFinished) -> bool:
+def was_executed(event: ToolFinished) -> bool:
     """Whether the call's tool ran, or may have run before a crash; control tools never count."""
     return tools.executed(event.call, event.status)
 

@@ -39,4 +39,4 @@ class MalformedGuard:
             f"{self.replies} replies in a row held no valid call; at {most} the attempt is stopped. "
             "Send arguments as one JSON object that fits the tool's schema."
         )
-        return self, Warn(_NAME, _CODE, message, self.replies, most, {"defect": defect})
+        return self, Warn(_NAME, _CODE, message, observed=self.replies, limit=most, evidence={"defect": defect})

@@ -81,4 +81,4 @@ class RepetitionGuard:
             f"no file has changed; at {limit} the attempt is stopped. Use what you know, or try something else."
         )
         told = (*self.told, cause)[-_CAUSES:]
-        return replace(self, told=told), Warn(_NAME, _CODE, message, count, limit, evidence)
+        return replace(self, told=told), Warn(_NAME, _CODE, message, observed=count, limit=limit, evidence=evidence)

@@ -75,4 +75,4 @@ class SameErrorGuard:
             f"{event.call.tool} has failed {count} times with the same error; at {limits.same_error_stop} the attempt "
             "is stopped. Find the error's cause before you call it again."
         )
-        return Warn(_NAME, _CODE, message, count, limits.same_error_stop, evidence)
+        return Warn(_NAME, _CODE, message, observed=count, limit=limits.same_error_stop, evidence=evidence)

@@ -34,4 +34,11 @@ class ScopeGuard:
             f"Refused: {', '.join(outside)} is outside the allowed paths ({allowed}). "
             "Write there, or ask with request_scope and say why."
         )
-        return Refuse(_NAME, _CODE, message, len(outside), 0, {"paths": [*outside], "allowed": [*self.allowed]})
+        return Refuse(
+            _NAME,
+            _CODE,
+            message,
+            observed=len(outside),
+            limit=0,
+            evidence={"paths": [*outside], "allowed": [*self.allowed]},
+        )

@@ -130,7 +130,9 @@ class StallGuard:
 
     def _warn(self, advice: str, event: ReplyReceived) -> Warn:
         message = f"You asked for the same calls {self.count} times in a row and the results did not change. {advice}"
-        return Warn(_NAME, _CODE, message, self.count, self.limits.stall_batches + 1, _tools(event))
+        return Warn(
+            _NAME, _CODE, message, observed=self.count, limit=self.limits.stall_batches + 1, evidence=_tools(event)
+        )
 
 
 def _tools(event: ReplyReceived) -> Evidence:

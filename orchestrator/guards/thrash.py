@@ -94,7 +94,7 @@ class ThrashGuard:
         message = (
             f"{path} {what} {count}th time; at {limit} the attempt is stopped. Decide what it must hold, then write it."
         )
-        return Warn(_NAME, _CODE, message, count, limit, {"file": path})
+        return Warn(_NAME, _CODE, message, observed=count, limit=limit, evidence={"file": path})
 
 
 def _stop(path: str, rule: str, count: int, limit: int) -> Verdict:

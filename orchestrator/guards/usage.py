@@ -112,4 +112,6 @@ class UsageGuard:
             f"reserved, {left:.6g} remain. Finish soon."
         )
         evidence = {"used": peak, "limit": limit, "remaining": left, "share": share}
-        return replace(held, warned=self.warned + 1), Warn(self.unit, _CODES[self.unit], message, peak, limit, evidence)
+        return replace(held, warned=self.warned + 1), Warn(
+            self.unit, _CODES[self.unit], message, observed=peak, limit=limit, evidence=evidence
+        )

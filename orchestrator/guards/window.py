@@ -48,4 +48,4 @@ class WindowGuard:
             f"The conversation is near its limit and compacting it no longer helps ({self.in_vain} of {most}). "
             "Finish now: ask for less output, and call finish_task."
         )
-        return self, Warn(_NAME, _CODE, message, self.in_vain, most, evidence)
+        return self, Warn(_NAME, _CODE, message, observed=self.in_vain, limit=most, evidence=evidence)

@@ -27,17 +27,14 @@ class Thresholds(Protocol):
     @property
     def moderate_from(self) -> int:
         """Scores from here on are moderate [50]."""
-        ...
 
     @property
     def refused_above(self) -> int:
         """Scores above are refused [100]."""
-        ...
 
     @property
     def max_criteria(self) -> int:
         """A task with more than one written file and so many criteria is refused [8]."""
-        ...
 
 
 class Budgets(Protocol):
@@ -53,7 +50,7 @@ class Budgets(Protocol):
     def research(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Factors:
     """The six counts of the score."""
 

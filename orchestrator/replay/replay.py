@@ -14,7 +14,7 @@ from orchestrator.domain.events import Event, GuardFired, ReplyReceived, ToolFin
 from orchestrator.domain.text import nearest
 from orchestrator.domain.usage_limits import LEDGER as LEDGER
 from orchestrator.domain.verdict import Allow, Refuse, Stop, Warn
-from orchestrator.guards.guard import executed
+from orchestrator.guards.guard import was_executed
 from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.replay.traces import Trace, events_of_trace
@@ -150,7 +150,7 @@ def _calls(events: Sequence[Event]) -> int:
     ended = {event.seq for event in finished}
     started = (event for event in events if isinstance(event, ToolRequested) and event.seq not in ended)
     cut_off = [e for e in started if not e.call.control and e.call.defect is None and e.duplicate_of is None]
-    return sum(map(executed, finished)) + len(cut_off)
+    return sum(map(was_executed, finished)) + len(cut_off)
 
 
 def disagreements(

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from orchestrator.domain.errors import UserError, WorkspaceError
-from orchestrator.workspace.disk import disk_error
+from orchestrator.workspace.filesystem import disk_error
 
 OLDEST = (2, 38)
 """`git merge-tree --write-tree` came with git 2.38."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.domain.errors import PathRefusedError, ToolError
-from orchestrator.workspace.disk import FULL, disk_error
+from orchestrator.workspace.filesystem import FULL, disk_error
 
 LARGEST_READ = 32_000_000
 """Bytes of a file that read() takes."""

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import WorkspaceError
-from orchestrator.workspace.disk import disk, replace_text
+from orchestrator.workspace.filesystem import disk, file_lock, replace_text
 from orchestrator.workspace.git import Git
-from orchestrator.workspace.lock import file_lock
 from orchestrator.workspace.sandbox import Sandbox
 from orchestrator.workspace.sandbox.spec import CommandLimits, Mount, SandboxSpec
 from orchestrator.workspace.worktree_dir import WorktreeDir
@@ -22,14 +21,14 @@ from orchestrator.workspace.worktree_dir import WorktreeDir
 PREPARED = "prepared-"
 """How the folders of prepared worktrees begin; all share them, so sweep leaves them."""
 
-_MANIFESTS = {
-    "package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb",
-    "pyproject.toml", "setup.py", "setup.cfg", "poetry.lock", "uv.lock", "pdm.lock", "Pipfile", "Pipfile.lock",
-    "environment.yml", "Cargo.toml", "Cargo.lock", "go.mod", "go.sum", "Gemfile", "Gemfile.lock", "composer.json",
-    "composer.lock", "pom.xml", "build.gradle", "build.gradle.kts", "gradle.lockfile", "mix.exs", "mix.lock",
-    ".python-version", ".nvmrc", ".node-version", ".tool-versions", "rust-toolchain.toml", "rust-toolchain",
-}  # fmt: skip
-
+_MANIFEST_NAMES = """
+package.json package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb
+pyproject.toml setup.py setup.cfg poetry.lock uv.lock pdm.lock Pipfile Pipfile.lock
+environment.yml Cargo.toml Cargo.lock go.mod go.sum Gemfile Gemfile.lock composer.json
+composer.lock pom.xml build.gradle build.gradle.kts gradle.lockfile mix.exs mix.lock
+.python-version .nvmrc .node-version .tool-versions rust-toolchain.toml rust-toolchain
+"""
+_MANIFESTS = frozenset(_MANIFEST_NAMES.split())
 
 _NOTE = "prepared.json"
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.plan import Repository
 from orchestrator.domain.text import counted
-from orchestrator.workspace.disk import FULL, disk_error
+from orchestrator.workspace.filesystem import FULL, disk_error
 from orchestrator.workspace.git import Git, GitResult, require_version
 
 OUR_NAME = "orchestrate"
@@ -28,7 +28,7 @@ class Identity:
     email: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UserRepository:
     """A usable repository. `root` is the git top level; `common_dir` the git directory that linked worktrees share;
     `head` a full commit id; `branch` is empty when HEAD is detached; `dirty` are the changed and untracked paths."""

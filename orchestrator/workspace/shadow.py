@@ -16,9 +16,8 @@ import pygit2
 
 from orchestrator.domain.errors import UserError, WorkspaceError
 from orchestrator.domain.workspace import MergeCommit
-from orchestrator.workspace.disk import disk, replace_text
+from orchestrator.workspace.filesystem import disk, file_lock, replace_text
 from orchestrator.workspace.git import Git, failure
-from orchestrator.workspace.lock import file_lock
 from orchestrator.workspace.repository import UserRepository
 
 _ANY_COMMIT = "--upload-pack=git -c uploadpack.allowAnySHA1InWant=true -c core.hooksPath=/dev/null upload-pack"

@@ -22,8 +22,7 @@ import pygit2
 from pygit2.enums import FileMode
 
 from orchestrator.domain.errors import ToolError, WorkspaceError
-from orchestrator.workspace.disk import disk_error
-from orchestrator.workspace.folders import make_accessible
+from orchestrator.workspace.filesystem import disk_error, make_accessible
 from orchestrator.workspace.git import Git
 from orchestrator.workspace.paths import LARGEST_READ, ConfinedTree, is_git_name
 from orchestrator.workspace.repository import printable

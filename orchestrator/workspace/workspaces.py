@@ -12,7 +12,7 @@ from orchestrator.config.settings import Settings
 from orchestrator.domain import ports
 from orchestrator.domain.errors import PathRefusedError, UserError
 from orchestrator.domain.workspace import MergeCommit
-from orchestrator.workspace.lock import remove_if_free
+from orchestrator.workspace.filesystem import remove_if_free
 from orchestrator.workspace.paths import parts_of
 from orchestrator.workspace.prepare import PREPARED, Preparation, Prepared
 from orchestrator.workspace.repository import UserRepository, ensure_home
@@ -55,7 +55,15 @@ class ShadowWorkspaces(ports.Workspaces):
             objects = self.shadow.objects()
             anchor = f"refs/orchestrate/attempts/{place.name}"
             snapshots = Snapshots(place.git, place.files, objects, anchor, self.shadow.tree_of(start))
-            return Worktree(place, snapshots, objects, self.sandbox, box, self.settings, held.pop_all())
+            return Worktree(
+                place=place,
+                snapshots=snapshots,
+                objects=objects,
+                sandbox=self.sandbox,
+                box=box,
+                settings=self.settings,
+                held=held.pop_all(),
+            )
 
     def merge(self, *, head: str, base: str, tree: str, message: str, trailers: Mapping[str, str]) -> MergeCommit:
         """One anchored commit on `head` with what changed from `base` to `tree`, or the conflicts."""

@@ -19,7 +19,7 @@ from orchestrator.workspace.snapshots import Snapshots
 from orchestrator.workspace.worktree_dir import WorktreeDir
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Worktree(ports.Workspace):
     """The Workspace port over a Place. Not for two threads at once; many may stand side by side."""
 

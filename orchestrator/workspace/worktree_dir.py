@@ -17,10 +17,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.workspace.disk import disk
-from orchestrator.workspace.folders import remove_folder
+from orchestrator.workspace.filesystem import disk, hold_folder, remove_folder
 from orchestrator.workspace.git import Git
-from orchestrator.workspace.lock import hold_folder
 from orchestrator.workspace.paths import ConfinedTree
 from orchestrator.workspace.sandbox.bubblewrap import INSIDE
 

@@ -33,5 +33,5 @@ def test_every_preamble_is_used() -> None:
     """No text in preambles/ is left over."""
     root = Path(str(resources.files("preambles")))
     names = {str(file.relative_to(root).with_suffix("")) for file in root.rglob("*.md")}
-    code = "\n".join(file.read_text() for file in Path(str(resources.files("agents"))).glob("*.py"))
+    code = "\n".join(file.read_text() for file in Path(str(resources.files("agents"))).rglob("*.py"))
     assert {name for name in names if not re.search(rf'"{name}"', code)} == set()

@@ -250,7 +250,7 @@ def test_a_context_length_error_shrinks_and_the_task_stays(sit: Sit) -> None:
 
 
 def test_two_hundred_steps_keep_the_endpoints_cache(sit: Sit) -> None:
-    """Over 200 steps most prompt tokens come from the endpoint's cache, and compactions are told (issue 4, item 5)."""
+    """Over 200 steps most prompt tokens come from the endpoint's cache, and compactions are told."""
     desk = sit(_call("read_file", path="app/main.py"), then="repeat")
     compacted = prompt = cached = 0
     for step in range(200):

@@ -34,11 +34,24 @@ TASK = Task(
     tool_call_budget=20,
     max_attempts=1,
 )
-CLAIM = Claim("r", TASK, "p:t:1", 1, 1, "o", NOW)
-FLAW = Finding("check_failed", "error", "`x` exited with 1.", "check", fingerprint="f1:1")
-CHANGE = FileChange("a.py", "modified", added=3, removed=1, blob="b", kind="file", substantive=True)
+CLAIM = Claim(run_id="r", task=TASK, attempt_id="p:t:1", number=1, fence=1, owner="o", at=NOW)
+FLAW = Finding(code="check_failed", severity="error", message="`x` exited with 1.", source="check", fingerprint="f1:1")
+CHANGE = FileChange(path="a.py", status="modified", added=3, removed=1, blob="b", kind="file", substantive=True)
 PASSED = VerificationResult(id="p1", tree="tree1", changes=(CHANGE,))
-REVIEW = Review("v", True, 90, "Fine.", "normal", "m", "h", 1, 1, 0, 1.0, NOW)
+REVIEW = Review(
+    id="v",
+    passed=True,
+    score=90,
+    feedback="Fine.",
+    strictness="normal",
+    model="m",
+    content_hash="h",
+    prompt_tokens=1,
+    completion_tokens=1,
+    tool_call_count=0,
+    duration_ms=1.0,
+    at=NOW,
+)
 
 
 def concluded(end: AttemptEnd, commit: str | None = None, head_before: str | None = None) -> AttemptResult:

@@ -41,7 +41,9 @@ class Stage:
     def claim(self) -> Claim:
         """The next attempt."""
         now = self.app.clock.now()
-        claim = self.app.graph.claim(ClaimRequest(self.run_id, self.plan_id, "me", now, now, None))
+        claim = self.app.graph.claim(
+            ClaimRequest(run_id=self.run_id, plan_id=self.plan_id, owner="me", at=now, lease_until=now, keys=None)
+        )
         assert claim is not None
         return claim
 
@@ -63,7 +65,15 @@ class Stage:
     def die(self, claim: Claim) -> None:
         """The process of an attempt is killed, and the next one sees it."""
         at = self.app.clock.now()
-        orphan = Orphan(claim.task.id, claim.task.key, claim.attempt_id, "me", claim.fence, claim.at, at)
+        orphan = Orphan(
+            task_id=claim.task.id,
+            task_key=claim.task.key,
+            attempt_id=claim.attempt_id,
+            owner="me",
+            fence=claim.fence,
+            started_at=claim.at,
+            last_event_at=at,
+        )
         assert self.app.graph.close_interrupted(orphan, at)
 
 

@@ -12,7 +12,9 @@ from orchestrator.domain.finding import Finding
 from orchestrator.gates.completion import decide
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-FINDING = Finding("check_failed", "error", "`x` exited with 1.", "check", fingerprint="f1:1")
+FINDING = Finding(
+    code="check_failed", severity="error", message="`x` exited with 1.", source="check", fingerprint="f1:1"
+)
 
 
 @pytest.mark.parametrize(

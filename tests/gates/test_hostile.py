@@ -80,7 +80,9 @@ def test_a_field_of_the_wrong_kind_is_an_empty_text(value: Any) -> None:
 
 
 def _link(path: str, target: str) -> FileChange:
-    return FileChange(path, "added", added=1, removed=0, blob="b", kind="symlink", substantive=True, link_target=target)
+    return FileChange(
+        path=path, status="added", added=1, removed=0, blob="b", kind="symlink", substantive=True, link_target=target
+    )
 
 
 @pytest.mark.parametrize(
@@ -102,5 +104,7 @@ def test_a_symlink_cannot_climb_through_another(path: str, target: str, codes: l
 
 def test_git_settings_are_known_in_any_case() -> None:
     """On a file system that ignores case .GitAttributes is .gitattributes."""
-    change = FileChange(".GitAttributes", "added", added=1, removed=0, blob="b", kind="file", substantive=True)
+    change = FileChange(
+        path=".GitAttributes", status="added", added=1, removed=0, blob="b", kind="file", substantive=True
+    )
     assert [finding.code for finding in judge_scope([change], ("**",))] == ["git_settings"]

@@ -18,7 +18,9 @@ from orchestrator.gates.failure_report import failure_report
 from orchestrator.gates.retry import Exhausted, RetryPolicy, consumes_attempt, resumes
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-FINDING = Finding("check_failed", "error", "`x` exited with 1.", "check", fingerprint="f1:1")
+FINDING = Finding(
+    code="check_failed", severity="error", message="`x` exited with 1.", source="check", fingerprint="f1:1"
+)
 ATTEMPT = AttemptSummary(
     id="t:1",
     task_key="t",

@@ -9,7 +9,7 @@ import pytest
 from orchestrator.domain.workspace import FileChange
 from orchestrator.gates.scope import judge_effect, judge_outputs, judge_scope, judge_size
 
-CHANGE = FileChange("app/a.py", "modified", added=1, removed=1, blob="b", kind="file", substantive=True)
+CHANGE = FileChange(path="app/a.py", status="modified", added=1, removed=1, blob="b", kind="file", substantive=True)
 
 
 def codes(*changes: FileChange, allowed: tuple[str, ...] = ("app/**",)) -> list[str]:

@@ -58,7 +58,7 @@ def test_budget_warns_at_both_shares_when_one_batch_jumps_over_them() -> None:
 
 
 def test_budget_grows_by_what_is_granted() -> None:
-    """Property 1: a grant adds exactly its calls, also after the budget was used up."""
+    """A grant adds exactly its calls, also after the budget was used up."""
     run = choke(2).run([[call("read_file", n)] for n in range(3)])
     run.grant(2)
     run.run([[call("read_file", 10 + n)] for n in range(5)])
@@ -159,7 +159,7 @@ def test_finishing_badly_in_the_granted_turn_is_not_a_call_beyond_the_budget() -
 
 @given(budget=st.integers(1, 40), batches=st.lists(st.integers(0, 15), max_size=20), grants=st.lists(st.integers(0, 9)))
 def test_no_history_executes_more_than_budget_and_grants(budget: int, batches: list[int], grants: list[int]) -> None:
-    """Property 1: whatever is asked in whatever batches, executed calls never exceed the budget plus the grants."""
+    """Whatever is asked in whatever batches, executed calls never exceed the budget plus the grants."""
     run, number = choke(budget), 0
     for index, size in enumerate(batches):
         run.run([[call("read_file", number + n) for n in range(size)]])

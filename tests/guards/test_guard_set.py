@@ -113,7 +113,7 @@ def _play(history: History) -> Choke:
 
 @given(HISTORIES, st.integers(0, 200))
 def test_a_panel_rebuilt_from_its_events_equals_the_live_one(history: History, cut: int) -> None:
-    """Property 3: replay(a + b) is replay(b) after replay(a), and both are the live GuardSet."""
+    """replay(a + b) is replay(b) after replay(a), and both are the live GuardSet."""
     run = _play(history)
     assert replay(_begin(), run.events) == run.guard_set
     assert replay(replay(_begin(), run.events[:cut]), run.events[cut:]) == run.guard_set
@@ -131,7 +131,7 @@ def test_observing_twice_from_one_value_gives_one_answer(history: History) -> No
 
 @given(HISTORIES)
 def test_stop_is_absorbing_and_has_a_code_of_the_taxonomy(history: History) -> None:
-    """Property 2: after a Stop every event is answered by that Stop."""
+    """After a Stop every event is answered by that Stop."""
     run = _play(history)
     if run.guard_set.stopped is None:
         return
@@ -183,7 +183,7 @@ def test_reviews_and_planning_have_neither_scope_nor_checkpoints() -> None:
 
 
 def test_the_panel_does_not_grow_with_the_attempt() -> None:
-    """Property 5: after 2,000 calls of honest work the GuardSet is no larger than after 1,000."""
+    """After 2,000 calls of honest work the GuardSet is no larger than after 1,000."""
     sizes = []
     limits = GuardLimits(progress_stop=10**6, deadline_s=None, same_error_stop=10**6)
     run = choke(10**6, lambda each: Result(each.signature, error="E" if "7" in each.signature else ""), limits=limits)

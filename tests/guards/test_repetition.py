@@ -201,7 +201,7 @@ def test_ten_equal_errors_of_one_reply_count_once() -> None:
 
 @given(st.lists(st.integers(0, 2), max_size=40))
 def test_cycle_counts_what_a_search_over_the_whole_sequence_finds(items: list[int]) -> None:
-    """Property 5: the rolling counts equal a naive search, for every period and number of rounds."""
+    """The rolling counts equal a naive search, for every period and number of rounds."""
     cycle = Cycle(4)
     for item in items:
         cycle = cycle.add(item)

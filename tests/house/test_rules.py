@@ -1,4 +1,4 @@
-"""Rules about the code itself: names, sizes, tests and queries."""
+"""Rules about the code itself: names, sizes, constructions, tests and queries."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from orchestrator.cli import COMMANDS
+from tests.house import measures
+from tests.house.measures import PACKAGES, ROOT, Module, modules
 
-ROOT = Path(__file__).parents[2]
-PACKAGES = ("orchestrator", "agents")
-LEFT_OUT = ROOT / "orchestrator" / "demo" / "sample"
 BANNED = {"manager", "handler", "helper", "context", "data", "info", "process", "utils"}
 FIELD_TERM = re.compile(r"context_?(length|window)|process_tree", re.IGNORECASE)  # the field's own words
-CONTRACTS = {"ports.py"}  # a list to look things up in, not to read
-LONGEST_FUNCTION = 50
-LONGEST_FILE = 400
+CITATION = re.compile(
+    r"\bR\d+\.\d+\b|\.\./shared|\b(house|behaviours|security-audit)\.md\b|\.md,? (rule|item|section) "
+    r"|\b(issue|property|rule|item) \d+\b|design card",
+    re.IGNORECASE,
+)
+"""Ids and documents that a reader of the repository does not have."""
+WRITTEN = ("*.py", "*.md", "*.cypher", "*.toml", "*.yaml", "Makefile")
+FOREIGN = ("tests/plans", "tests/data", "tests/house", ".venv", "node_modules")
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
-
-def sources(*folders: str) -> Iterator[tuple[Path, ast.Module]]:
-    """Every Python file below the folders, parsed."""
-    for folder in folders:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            if LEFT_OUT not in path.parents:
-                yield path, ast.parse(path.read_text(encoding="utf-8"))
+CODE = modules()
+TESTS = modules(packages=("tests",))
 
 
 def definitions(tree: ast.Module) -> Iterator[Definition]:
@@ -34,9 +33,19 @@ def definitions(tree: ast.Module) -> Iterator[Definition]:
     return (node for node in ast.walk(tree) if isinstance(node, Definition))
 
 
-def place(path: Path, node: Definition) -> str:
+def place(module: Module, node: Definition) -> str:
     """Where a definition stands."""
-    return f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+    return f"{module.path}:{node.lineno} {node.name}"
+
+
+def texts(*folders: str) -> Iterator[tuple[Path, str]]:
+    """Every text of the repository that we wrote, below the folders or at the top, with its path from the root."""
+    for folder in folders:
+        for pattern in WRITTEN:
+            for path in sorted((ROOT / folder).rglob(pattern) if folder else ROOT.glob(pattern)):
+                name = path.relative_to(ROOT)
+                if not str(name).startswith(FOREIGN):
+                    yield name, path.read_text(encoding="utf-8")
 
 
 def words(name: str) -> set[str]:
@@ -47,9 +56,9 @@ def words(name: str) -> set[str]:
 def test_every_test_says_in_a_sentence_what_it_shows() -> None:
     """A test without a docstring is no statement about behaviour."""
     silent = [
-        place(path, node)
-        for path, tree in sources("tests")
-        for node in definitions(tree)
+        place(module, node)
+        for module in TESTS
+        for node in definitions(module.tree)
         if node.name.startswith("test_") and not ast.get_docstring(node)
     ]
     assert silent == []
@@ -58,38 +67,53 @@ def test_every_test_says_in_a_sentence_what_it_shows() -> None:
 def test_no_name_uses_a_word_that_means_nothing() -> None:
     """Manager, Handler, Helper, Context, Data, Info, process and utils are no names."""
     found = [
-        place(path, node)
-        for path, tree in sources(*PACKAGES)
-        for node in definitions(tree)
+        place(module, node)
+        for module in CODE
+        for node in definitions(module.tree)
         if words(FIELD_TERM.sub("", node.name)) & BANNED
     ]
     assert found == []
-    assert [path for path, _ in sources(*PACKAGES) if words(FIELD_TERM.sub("", path.stem)) & BANNED] == []
+    assert [module.path for module in CODE if words(FIELD_TERM.sub("", module.path.stem)) & BANNED] == []
 
 
 def test_functions_and_files_can_be_read_in_one_sitting() -> None:
-    """No function is longer than 50 lines and no file than 400."""
-    long = [
-        place(path, node)
-        for path, tree in sources(*PACKAGES)
-        for node in definitions(tree)
-        if not isinstance(node, ast.ClassDef) and (node.end_lineno or 0) - node.lineno + 1 > LONGEST_FUNCTION
+    """No function is longer than 40 lines and no file than 300, whichever they are."""
+    assert measures.long_functions(CODE) == []
+    assert measures.long_files(CODE) == []
+
+
+def test_a_name_has_one_home() -> None:
+    """No two files define a class, an alias or a public function of one name: who reads it need not ask which."""
+    assert measures.shared_names(CODE) == {}
+
+
+def test_values_of_many_fields_are_constructed_by_keyword() -> None:
+    """More than five positional arguments cannot be told apart."""
+    assert measures.long_constructions(CODE) == []
+
+
+def test_the_formatter_looks_at_every_line() -> None:
+    """What it makes unreadable is written in another way."""
+    assert measures.format_skips(CODE) == []
+
+
+def test_no_text_cites_what_its_reader_does_not_have() -> None:
+    """A reason stands where the reader is, or in docs/: no ids of requirements, issues or documents of elsewhere."""
+    found = [
+        f"{name}:{number} {line.strip()}"
+        for name, text in texts("", *PACKAGES, "preambles", "tests", "benchmarks", "docs")
+        for number, line in enumerate(text.splitlines(), start=1)
+        if CITATION.search(line)
     ]
-    files = [str(path) for path, _ in sources(*PACKAGES) if _too_long(path)]
-    assert long == []
-    assert files == []
-
-
-def _too_long(path: Path) -> bool:
-    return path.name not in CONTRACTS and path.read_text(encoding="utf-8").count("\n") > LONGEST_FILE
+    assert found == []
 
 
 def test_our_own_code_is_not_mocked() -> None:
     """No test imports unittest.mock, and none patches attributes of ours into something else."""
     mocking = [
-        str(path)
-        for path, tree in sources("tests")
-        for node in ast.walk(tree)
+        str(module.path)
+        for module in TESTS
+        for node in ast.walk(module.tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
         and any("mock" in alias.name for alias in node.names) | ("mock" in (getattr(node, "module", "") or ""))
     ]
@@ -107,9 +131,9 @@ def test_no_cypher_is_glued_from_strings() -> None:
     """Cypher takes parameters only: no f-string or %-format holds a Cypher clause."""
     clause = re.compile(r"\b(MATCH|MERGE|CREATE|UNWIND|DETACH DELETE)\b.*[({]")
     glued = [
-        f"{path.relative_to(ROOT)}:{node.lineno}"
-        for path, tree in sources(*PACKAGES)
-        for node in ast.walk(tree)
+        f"{module.path}:{node.lineno}"
+        for module in CODE
+        for node in ast.walk(module.tree)
         if isinstance(node, ast.JoinedStr)
         and any(isinstance(part, ast.Constant) and clause.search(str(part.value)) for part in node.values)
     ]
@@ -119,9 +143,8 @@ def test_no_cypher_is_glued_from_strings() -> None:
 def test_messages_name_commands_that_exist() -> None:
     """`orchestrate WORD` in a string or a preamble is advice that can be followed."""
     named = re.compile(r"`orchestrate ([a-z]+)")
-    texts = [(path, text) for path, tree in sources(*PACKAGES) for text in _strings(tree)]
-    texts += [(path, path.read_text(encoding="utf-8")) for path in (ROOT / "preambles").rglob("*.md")]
-    found = [(path.name, word) for path, text in texts for word in named.findall(text)]
+    said = [(module.path, text) for module in CODE for text in _strings(module.tree)]
+    found = [(path.name, word) for path, text in [*said, *texts("preambles")] for word in named.findall(text)]
     assert found
     assert [(name, word) for name, word in found if word not in COMMANDS] == []
 
@@ -133,9 +156,9 @@ def _strings(tree: ast.Module) -> Iterator[str]:
 def test_every_public_definition_has_a_docstring() -> None:
     """Public functions and classes of both packages say what they take, give and raise."""
     silent = [
-        place(path, node)
-        for path, tree in sources(*PACKAGES)
-        for node in tree.body
+        place(module, node)
+        for module in CODE
+        for node in module.tree.body
         if isinstance(node, Definition) and not node.name.startswith("_") and not ast.get_docstring(node)
     ]
     assert silent == []

@@ -36,7 +36,9 @@ def judged(*counts: int, **fields: Any) -> Assessment:
 
 def test_weights_of_the_score() -> None:
     """score = 10 written + 2 read + 5 criteria + 3 edge cases + 5 dependencies + 5 verification."""
-    factors = Factors(1, 1, 1, 1, 1, 1)
+    factors = Factors(
+        files_written=1, files_read=1, acceptance_criteria=1, edge_cases=1, dependencies=1, verification_commands=1
+    )
     assert factors.score == 10 + 2 + 5 + 3 + 5 + 5
     assessment = judged(1, 2, 3, 4, depends_on=["x"], verification=["make", "make test"])
     assert assessment.score == 10 + 4 + 15 + 12 + 5 + 10

@@ -12,7 +12,19 @@ from orchestrator.planning.dag import WorstCase, generations, with_dependencies,
 
 
 def task(key: str, *depends_on: str, budget: int = 20, attempts: int = 2) -> Task:
-    return Task(key, "p", key, key, "Do it.", "simple", "r", "q", budget, attempts, depends_on=depends_on)
+    return Task(
+        id=key,
+        plan_id="p",
+        key=key,
+        title=key,
+        prompt="Do it.",
+        kind="simple",
+        role="r",
+        qc_role="q",
+        tool_call_budget=budget,
+        max_attempts=attempts,
+        depends_on=depends_on,
+    )
 
 
 DIAMOND = (task("d", "b", "c"), task("c", "a", budget=50), task("b", "a"), task("a"))

@@ -70,7 +70,7 @@ CALLS = st.builds(
 
 @given(st.lists(CALLS, min_size=1, max_size=12), st.integers(1, 8))
 def test_any_last_k_calls_repeated_for_ever_stop_within_five_rounds(calls: list[TraceCall], k: int) -> None:
-    """Property 4: whatever the cycle holds (failures, writes, equal calls), five rounds of it are the end."""
+    """Whatever the cycle holds (failures, writes, equal calls), five rounds of it are the end."""
     stop = replay_trace(trace(*calls), ReplayLimits(), repeat_last=k).stop
     assert stop is not None
     assert stop.at_tool_call <= len(calls) + (ROUNDS - 1) * min(k, len(calls))
@@ -141,13 +141,13 @@ HONEST = {
 
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_work_is_not_stopped(name: str) -> None:
-    """Property 4: what looks repetitive and is not, runs to its end."""
+    """What looks repetitive and is not, runs to its end."""
     replayed = replay_trace(trace(*HONEST[name]), ReplayLimits())
     assert replayed.stop is None
 
 
 def test_budget_and_checkpoints_apply_to_a_trace_only_where_the_limits_set_them() -> None:
-    """Property 4: 300 different reads run on under the defaults, and stop under a budget or a checkpoint limit."""
+    """300 different reads run on under the defaults, and stop under a budget or a checkpoint limit."""
     reads = trace(*(step("read_file", f"r{n}", path=f"{n}") for n in range(300)))
     assert replay_trace(reads, ReplayLimits()).stop is None
     for toml, code, at in (("budget = 20", "budget_exhausted", 22), ("progress_stop = 30", "no_progress", 31)):
@@ -157,7 +157,7 @@ def test_budget_and_checkpoints_apply_to_a_trace_only_where_the_limits_set_them(
 
 
 def test_the_answer_has_the_shape_that_calibrate_prints() -> None:
-    """Issue 4, item 8: traces with id, calls, stop (guard, reason, atToolCall) or null, and warnings."""
+    """Traces with id, calls, stop (guard, reason, atToolCall) or null, and warnings."""
     traces = read_traces(json.dumps({"id": "t", "calls": [{"name": "search", "arguments": None, "ok": True}] * 9}))
     looping, honest = replay_traces([*traces, trace(edit(1))], ReplayLimits())["traces"]
     assert looping["id"] == "t"
@@ -177,7 +177,7 @@ def test_a_trace_of_commands_that_fail_alike_is_the_same_error() -> None:
 
 
 def test_a_closing_finish_task_is_left_out_of_the_cycle() -> None:
-    """Issue 4: the graft repeats work, not the end of it."""
+    """The graft repeats work, not the end of it."""
     work = trace(edit(1), run("pytest", "ok"), step("finish_task", "done"))
     stop = replay_trace(work, ReplayLimits(), repeat_last=2).stop
     assert stop is not None
@@ -256,7 +256,7 @@ _EPOCH = choke().at
 
 
 def test_live_and_replayed_verdicts_agree() -> None:
-    """Issue 4, item 8: a replay under an attempt's own limits fires what was recorded, where it was recorded."""
+    """A replay under an attempt's own limits fires what was recorded, where it was recorded."""
     recorded = _recorded()
     fired = [event for event in recorded if isinstance(event, GuardFired)]
     assert "stop" in [event.verdict.kind for event in fired]
@@ -274,7 +274,7 @@ def test_verdicts_of_a_guard_that_is_gone_are_no_disagreement() -> None:
 
 
 def test_other_limits_say_what_would_have_been_saved() -> None:
-    """Issue 4, item 8: what would have fired, when, and the calls saved."""
+    """What would have fired, when, and the calls saved."""
     recorded = _recorded()
     assert replay_attempt(recorded, GuardLimits(), 30, ("**",)).calls_saved == 0
     earlier = replay_attempt(recorded, GuardLimits(same_error_warn=1, same_error_stop=2), 30, ("**",))

@@ -31,8 +31,25 @@ from tests.support.samples import (
     unfinished,
 )
 
-GATE = Finding("out_of_scope", "error", "lib/x.py is out of scope", "scope", "lib/x.py", "Leave it alone.", "fp1", "+1")
-QC = Finding("missing_case", "warning", "No zero case", "review", "shop/m0.py", "", "fp2")
+GATE = Finding(
+    code="out_of_scope",
+    severity="error",
+    message="lib/x.py is out of scope",
+    source="scope",
+    locus="lib/x.py",
+    required_fix="Leave it alone.",
+    fingerprint="fp1",
+    evidence="+1",
+)
+QC = Finding(
+    code="missing_case",
+    severity="warning",
+    message="No zero case",
+    source="review",
+    locus="shop/m0.py",
+    required_fix="",
+    fingerprint="fp2",
+)
 
 
 def full_review(claim: Claim) -> Review:

@@ -175,7 +175,20 @@ def test_reviews_and_planning_rounds_have_turns_too(any_graph: GraphStore) -> No
     plan, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
     any_graph.await_review(claim, "Done.", "tree", T0)
-    review = Review(f"{claim.attempt_id}:review", None, None, "", "normal", "m", "h", 0, 0, 0, 0.0, T0)
+    review = Review(
+        id=f"{claim.attempt_id}:review",
+        passed=None,
+        score=None,
+        feedback="",
+        strictness="normal",
+        model="m",
+        content_hash="h",
+        prompt_tokens=0,
+        completion_tokens=0,
+        tool_call_count=0,
+        duration_ms=0.0,
+        at=T0,
+    )
     any_graph.begin_review(claim, review)
     any_graph.store_round(PlanningRound(f"{plan.id}:round1", plan.id, 1))
     for owner in (

@@ -18,7 +18,7 @@ from orchestrator.store.graph_store import GraphStore, open_graph
 def claim_all(graph: GraphStore, run_id: str, plan_id: str, owner: str) -> list[str]:
     """Claim until there is nothing to claim."""
     now = datetime.now(UTC)
-    request = ClaimRequest(run_id, plan_id, owner, now, now + timedelta(minutes=5))
+    request = ClaimRequest(run_id=run_id, plan_id=plan_id, owner=owner, at=now, lease_until=now + timedelta(minutes=5))
     won = []
     while (claim := graph.claim(request)) is not None:
         won.append(claim.attempt_id)

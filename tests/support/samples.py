@@ -121,7 +121,9 @@ def opened(graph: GraphStore, size: int, needs: Needs = lambda _: ()) -> tuple[P
 
 def request(run: Run, owner: str = "me", keys: tuple[str, ...] | None = None, at: datetime = T0) -> ClaimRequest:
     """A claim request with a lease of a minute."""
-    return ClaimRequest(run.id, run.plan_id, owner, at, at + timedelta(seconds=60), keys)
+    return ClaimRequest(
+        run_id=run.id, plan_id=run.plan_id, owner=owner, at=at, lease_until=at + timedelta(seconds=60), keys=keys
+    )
 
 
 def claimed(graph: GraphStore, run: Run, owner: str = "me", keys: tuple[str, ...] | None = None) -> Claim:

@@ -15,11 +15,10 @@ from typing import Literal
 from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import SandboxError
 from orchestrator.domain.workspace import CommandResult
-from orchestrator.workspace.disk import disk
-from orchestrator.workspace.folders import remove_folder
+from orchestrator.workspace.filesystem import disk, remove_folder
 from orchestrator.workspace.sandbox import bubblewrap, landlock
-from orchestrator.workspace.sandbox.runner import CommandEnd, run_supervised
-from orchestrator.workspace.sandbox.spec import CommandLimits, Launch, Private, SandboxSpec
+from orchestrator.workspace.sandbox.runner import CommandEnd, run_bounded
+from orchestrator.workspace.sandbox.spec import CommandLimits, Launch, PrivateFolders, SandboxSpec
 
 SandboxLevel = Literal["bubblewrap", "landlock", "none"]
 
@@ -27,11 +26,11 @@ _WAY_OUT = (
     "Install bubblewrap and allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, or "
     "kernel.apparmor_restrict_unprivileged_userns=0), or pass --sandbox none to run commands with your own rights."
 )
-_LAUNCHES: dict[SandboxLevel, Callable[[SandboxSpec, str, Private, int], Launch]] = {
+_LAUNCHES: dict[SandboxLevel, Callable[[SandboxSpec, str, PrivateFolders, int], Launch]] = {
     "bubblewrap": bubblewrap.bubblewrap_launch,
     "landlock": landlock.landlock_launch,
-    "none": lambda box, command, private, marker: landlock.landlock_launch(
-        box, command, private, marker, confined=False
+    "none": lambda spec, command, private, marker: landlock.landlock_launch(
+        spec, command, private, marker, confined=False
     ),
 }
 
@@ -52,13 +51,13 @@ class Sandbox:
     level: SandboxLevel
     refusal: str = ""
 
-    def run(self, box: SandboxSpec, command: str, bounds: CommandLimits) -> CommandResult:
+    def run(self, spec: SandboxSpec, command: str, bounds: CommandLimits) -> CommandResult:
         """Run a shell command. Raises SandboxError when commands are refused here."""
         if self.refusal:
             raise SandboxError(self.refusal, next_step=_WAY_OUT)
         started_at = datetime.now(UTC)
-        with _private(box.scratch) as private:
-            ending = run_supervised(lambda marker: _LAUNCHES[self.level](box, command, private, marker), bounds)
+        with _private(spec.scratch) as private:
+            ending = run_bounded(lambda marker: _LAUNCHES[self.level](spec, command, private, marker), bounds)
         return _result(command, ending, started_at)
 
 
@@ -75,10 +74,10 @@ def _result(command: str, ending: CommandEnd, started_at: datetime) -> CommandRe
 
 
 @contextmanager
-def _private(scratch: Path) -> Iterator[Private]:
+def _private(scratch: Path) -> Iterator[PrivateFolders]:
     """A command's own HOME, /tmp and /dev/shm: empty, so that one command cannot plant what a later one reads."""
     with disk(f"{scratch} cannot be written"):
-        private = Private(Path(tempfile.mkdtemp(dir=scratch)))
+        private = PrivateFolders(Path(tempfile.mkdtemp(dir=scratch)))
         for folder in (private.home, private.tmp, private.shm, private.var_tmp):
             folder.mkdir()
     try:

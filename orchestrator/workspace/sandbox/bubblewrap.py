@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from orchestrator.workspace.sandbox.spec import MOST_TASKS, Launch, Private, SandboxSpec
+from orchestrator.workspace.sandbox.spec import MOST_TASKS, Launch, PrivateFolders, SandboxSpec
 
 INSIDE = Path("/run/orchestrate")
 """Where the sandbox shows what is ours: the Shadow and the private HOME."""
@@ -20,17 +20,17 @@ _STARTED = 'ulimit -u {tasks} 2>/dev/null || ulimit -p {tasks} 2>/dev/null; echo
 tells the supervisor, by a byte, that the sandbox stood before the command ran."""
 
 
-def bubblewrap_launch(box: SandboxSpec, command: str, private: Private, marker: int) -> Launch:
+def bubblewrap_launch(spec: SandboxSpec, command: str, private: PrivateFolders, marker: int) -> Launch:
     """bwrap's command line. Mounts are made from the top down, so that what is shown lies over what is masked."""
-    mounts = _plan(box, private)
-    argv = ["bwrap", *_namespaces(box), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    mounts = _plan(spec, private)
+    argv = ["bwrap", *_namespaces(spec), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     for target in sorted(mounts, key=lambda path: len(path.parts)):
         argv += mounts[target]
     for target in sorted(path for path, mount in mounts.items() if mount[0] == "--tmpfs"):
         argv += ["--remount-ro", str(target)]
-    argv += ["--remount-ro", "/dev", "--chdir", str(box.shown_root), "--"]
+    argv += ["--remount-ro", "/dev", "--chdir", str(spec.shown_root), "--"]
     argv += ["/bin/sh", "-c", _STARTED.format(tasks=4 * MOST_TASKS), str(marker), *shell(command)]
-    environment = dict(box.environment) | {"HOME": str(INSIDE / "home"), "TMPDIR": "/tmp"}  # noqa: S108
+    environment = dict(spec.environment) | {"HOME": str(INSIDE / "home"), "TMPDIR": "/tmp"}  # noqa: S108
     return Launch(tuple(argv), Path("/"), environment)
 
 
@@ -40,25 +40,25 @@ def shell(command: str) -> tuple[str, ...]:
     return (program, "-c", command)
 
 
-def _namespaces(box: SandboxSpec) -> Iterator[str]:
+def _namespaces(spec: SandboxSpec) -> Iterator[str]:
     yield from ("--unshare-all", "--unshare-user", "--die-with-parent", "--cap-drop", "ALL")
-    if box.network:
+    if spec.network:
         yield "--share-net"
 
 
-def _plan(box: SandboxSpec, private: Private) -> dict[Path, list[str]]:
+def _plan(spec: SandboxSpec, private: PrivateFolders) -> dict[Path, list[str]]:
     """One mount for each path inside, the later rules over the earlier ones."""
-    root = box.shown_root
-    plan = {path: ["--tmpfs", str(path)] for path in (*_MASKED, box.real_home) if os.access(path, os.F_OK)}
-    plan |= {path: ["--tmpfs", str(path)] for path in box.masked if not path.is_relative_to(root)}
+    root = spec.shown_root
+    plan = {path: ["--tmpfs", str(path)] for path in (*_MASKED, spec.real_home) if os.access(path, os.F_OK)}
+    plan |= {path: ["--tmpfs", str(path)] for path in spec.masked if not path.is_relative_to(root)}
     plan |= {path: _bind("--bind", source, path) for path, source in _writable(private).items()}
-    plan |= {path: _bind("--ro-bind", path, path) for path in box.readable if _needs_mount(path, box, plan)}
-    if box.network:
+    plan |= {path: _bind("--ro-bind", path, path) for path in spec.readable if _needs_mount(path, spec, plan)}
+    if spec.network:
         plan |= {path: _bind("--ro-bind", path, path) for path in _resolvers()}
-    plan[root] = _bind("--ro-bind" if box.read_only else "--bind", box.tree, root)
-    plan[root / ".git"] = _bind("--ro-bind", box.dotgit, root / ".git")
-    plan |= {mount.target: _bind("--ro-bind", mount.source, mount.target) for mount in box.shared}
-    plan[INSIDE / "shadow.git"] = _bind("--ro-bind", box.shadow, INSIDE / "shadow.git")
+    plan[root] = _bind("--ro-bind" if spec.read_only else "--bind", spec.tree, root)
+    plan[root / ".git"] = _bind("--ro-bind", spec.dotgit, root / ".git")
+    plan |= {mount.target: _bind("--ro-bind", mount.source, mount.target) for mount in spec.shared}
+    plan[INSIDE / "shadow.git"] = _bind("--ro-bind", spec.shadow, INSIDE / "shadow.git")
     return plan
 
 
@@ -66,7 +66,7 @@ def _bind(how: str, source: Path, target: Path) -> list[str]:
     return [how, str(source), str(target)]
 
 
-def _writable(private: Private) -> Mapping[Path, Path]:
+def _writable(private: PrivateFolders) -> Mapping[Path, Path]:
     return {
         Path("/tmp"): private.tmp,  # noqa: S108
         Path("/var/tmp"): private.var_tmp,  # noqa: S108
@@ -75,9 +75,9 @@ def _writable(private: Private) -> Mapping[Path, Path]:
     }
 
 
-def _needs_mount(path: Path, box: SandboxSpec, plan: Mapping[Path, list[str]]) -> bool:
+def _needs_mount(path: Path, spec: SandboxSpec, plan: Mapping[Path, list[str]]) -> bool:
     """Only what lies under a mask has to be brought back; never what is ours, or where the workspace will stand."""
-    if any(path.is_relative_to(ours) for ours in (box.shown_root, *box.masked)):
+    if any(path.is_relative_to(ours) for ours in (spec.shown_root, *spec.masked)):
         return False
     return any(path.is_relative_to(mask) for mask in plan)
 
@@ -91,5 +91,5 @@ def _resolvers() -> Iterator[Path]:
 
 def trial() -> list[str]:
     """A command line that succeeds only where bubblewrap works for real."""
-    box = ["--unshare-all", "--unshare-user", "--die-with-parent", "--cap-drop", "ALL"]
-    return ["bwrap", *box, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--", "/bin/sh", "-c", "exit 0"]
+    alone = ["--unshare-all", "--unshare-user", "--die-with-parent", "--cap-drop", "ALL"]
+    return ["bwrap", *alone, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--", "/bin/sh", "-c", "exit 0"]

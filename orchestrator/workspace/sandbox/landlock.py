@@ -9,35 +9,35 @@ import sys
 
 from orchestrator.workspace.sandbox import launcher
 from orchestrator.workspace.sandbox.bubblewrap import shell
-from orchestrator.workspace.sandbox.spec import Launch, Private, SandboxSpec
+from orchestrator.workspace.sandbox.spec import Launch, PrivateFolders, SandboxSpec
 
 OLDEST_ABI = 3
 """The first Landlock that guards truncation too (Linux 6.2)."""
 
-_READABLE = (
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap", "/proc", "/sys",
-    "/var/lib", "/run/systemd/resolve", "/dev/urandom", "/dev/random", "/dev/zero",
-)  # fmt: skip
+_SYSTEM = "/usr /bin /sbin /lib /lib32 /lib64 /libx32 /etc /opt /nix /snap /proc /sys /var/lib /run/systemd/resolve"
+_READABLE = (*_SYSTEM.split(), "/dev/urandom", "/dev/random", "/dev/zero")
 _WRITABLE = ("/dev/null", "/dev/full", "/dev/tty")
 
 
-def landlock_launch(box: SandboxSpec, command: str, private: Private, marker: int, *, confined: bool = True) -> Launch:
+def landlock_launch(
+    spec: SandboxSpec, command: str, private: PrivateFolders, marker: int, *, confined: bool = True
+) -> Launch:
     """The launcher's command line; `confined` False runs the command with the user's own rights."""
     task = {
         "argv": shell(command),
         "marker": marker,
-        "rules": _rules(box, private) if confined else None,
-        "network": box.network,
+        "rules": _rules(spec, private) if confined else None,
+        "network": spec.network,
     }
     argv = (sys.executable, "-I", launcher.__file__, json.dumps(task))
-    environment = dict(box.environment) | {"HOME": str(private.home), "TMPDIR": str(private.tmp)}
-    return Launch(argv, box.tree, environment)
+    environment = dict(spec.environment) | {"HOME": str(private.home), "TMPDIR": str(private.tmp)}
+    return Launch(argv, spec.tree, environment)
 
 
-def _rules(box: SandboxSpec, private: Private) -> list[tuple[str, bool]]:
-    readable = [*_READABLE, *map(str, box.readable), str(box.shadow)]
+def _rules(spec: SandboxSpec, private: PrivateFolders) -> list[tuple[str, bool]]:
+    readable = [*_READABLE, *map(str, spec.readable), str(spec.shadow)]
     writable = [*_WRITABLE, str(private.folder)]
-    (readable if box.read_only else writable).append(str(box.tree))
+    (readable if spec.read_only else writable).append(str(spec.tree))
     return [(path, False) for path in readable] + [(path, True) for path in writable]
 
 

@@ -15,16 +15,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Literal
 
+from orchestrator.domain.workspace import EndedBy
 from orchestrator.workspace.sandbox import process_tree
 from orchestrator.workspace.sandbox.spec import CommandLimits, Launch
 
-EndedBy = Literal["exited", "timeout", "idle", "memory", "output", "signal", "not_started"]
-
 TICK_S = 0.02
 """How often bounds are looked at."""
-CENSUS_S = 0.2
+MEASURE_S = 0.2
 """How often the process tree is."""
 
 
@@ -39,7 +37,7 @@ class CommandEnd:
     detail: str = ""
 
 
-def run_supervised(build: Callable[[int], Launch], bounds: CommandLimits) -> CommandEnd:
+def run_bounded(build: Callable[[int], Launch], bounds: CommandLimits) -> CommandEnd:
     """Run what `build` launches, given the descriptor on which to tell that the sandbox stands. Nothing that it started
     is left when this returns, also not when it raises."""
     began = time.monotonic()
@@ -99,7 +97,7 @@ class _Watch:
     detail: str = ""
     _overrun: bool = False
     _last_output: float = 0.0
-    _next_census: float = 0.0
+    _next_measure: float = 0.0
     _threads_before: int = field(default_factory=process_tree.threads)
 
     def follow(self) -> None:
@@ -164,12 +162,12 @@ class _Watch:
             self._stop("timeout", f"it took longer than {bounds.timeout_s:g} seconds")
         elif now - self._last_output > bounds.idle_s:
             self._stop("idle", f"no output for {bounds.idle_s:g} seconds")
-        elif now > self._next_census or process_tree.threads() > self._threads_before + bounds.tasks:
+        elif now > self._next_measure or process_tree.threads() > self._threads_before + bounds.tasks:
             self._look_at_tree()
-            self._next_census = time.monotonic() + CENSUS_S
+            self._next_measure = time.monotonic() + MEASURE_S
 
     def _look_at_tree(self) -> None:
-        """A census reads every process, so it waits its turn, unless the machine suddenly has so many more threads that
+        """This reads every process, so it waits its turn, unless the machine suddenly has so many more threads that
         this may be a fork bomb, which doubles within milliseconds."""
         count, memory = process_tree.measure(self.running.pid, self.bounds.memory_bytes)
         if count > self.bounds.tasks:

@@ -12,7 +12,7 @@ MOST_TASKS = 1_024
 """Processes that a command and its children may be at once. A build with `-j` on a large machine stays below."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommandLimits:
     """When a command is ended: seconds in all, seconds without output, bytes of memory that it and its children hold,
     bytes of output, processes."""
@@ -30,8 +30,12 @@ class CommandLimits:
         sandbox = settings.sandbox
         longest = max(sandbox.command_timeout_s, settings.checks.timeout_s)
         asked = sandbox.command_timeout_s if timeout_s is None else timeout_s
-        timeout = max(min(asked, longest, longest if within_s is None else within_s), 0.1)
-        return cls(timeout, sandbox.idle_timeout_s, sandbox.memory_mb * 1_000_000, sandbox.output_limit)
+        return cls(
+            timeout_s=max(min(asked, longest, longest if within_s is None else within_s), 0.1),
+            idle_s=sandbox.idle_timeout_s,
+            memory_bytes=sandbox.memory_mb * 1_000_000,
+            output_bytes=sandbox.output_limit,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class Mount:
     target: Path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxSpec:
     """One workspace as commands see it. `tree` is shown at `shown_root`; `masked` hides what is ours and the user's git
     directory, `readable` are the exceptions from the masked homes; `environment` is scrubbed already, without HOME and
@@ -70,7 +74,7 @@ class SandboxSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Private:
+class PrivateFolders:
     """A command's own empty folders, removed with it."""
 
     folder: Path
