@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Protocol, Self
 
 from orchestrator.domain import stop_reasons
-from orchestrator.domain.events import Event, RequestedCall, ToolFinished
+from orchestrator.domain.events import Event, RequestedCall
+from orchestrator.domain.tools import FINISHING_NAMES
 from orchestrator.domain.verdict import Evidence, Stop, Verdict
-
-FINISHING = frozenset({"finish_task", "give_up", "submit_review", "submit_plan", "submit_decision"})
-"""The control tools that end a conversation: what is left when tools are withheld."""
 
 
 class Guard(Protocol):
@@ -26,13 +24,6 @@ def stop(guard: str, code: str, observed: float, limit: float, evidence: Evidenc
     return Stop(guard, code, stop_reasons.explain(code, observed, limit, seen), observed, limit, seen)
 
 
-def executed(event: ToolFinished) -> bool:
-    """Whether the call's tool ran, or may have run before a crash; control tools never count."""
-    if event.call.control or event.error_kind == "malformed":
-        return False
-    return event.status in ("ok", "error", "interrupted")
-
-
 def finishing(call: RequestedCall) -> bool:
     """Whether the call is one of those left when tools are withheld."""
-    return call.tool in FINISHING
+    return call.tool in FINISHING_NAMES

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.events import Event, GuardFired, ReplyReceived, ToolFinished, ToolRequested
 from orchestrator.domain.text import nearest
+from orchestrator.domain.tools import executed, executes
 from orchestrator.domain.usage_limits import LEDGER as LEDGER
 from orchestrator.domain.verdict import Allow, Refuse, Stop, Verdict, Warn
-from orchestrator.guards.guard import executed
 from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.replay.traces import Trace, events_of_trace
@@ -146,11 +146,13 @@ def replay_attempt(
 
 def _calls(events: Sequence[Event]) -> int:
     """How many calls were executed, or may have been: of those that were cut off nobody knows."""
-    finished = [event for event in events if isinstance(event, ToolFinished)]
-    ended = {event.seq for event in finished}
-    started = (event for event in events if isinstance(event, ToolRequested) and event.seq not in ended)
-    cut_off = [e for e in started if not e.call.control and e.call.defect is None and e.duplicate_of is None]
-    return sum(map(executed, finished)) + len(cut_off)
+    last: dict[int, bool] = {}
+    for event in events:
+        if isinstance(event, ToolRequested):
+            last[event.seq] = executes(event.call, event.duplicate_of)
+        elif isinstance(event, ToolFinished):
+            last[event.seq] = executed(event.call, event.status)
+    return sum(last.values())
 
 
 def disagreements(

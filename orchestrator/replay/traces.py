@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.events import Event, FileWrite, ReplyReceived, RequestedCall, ToolFinished, ToolRequested
 from orchestrator.domain.events import TurnRequested as Turn
+from orchestrator.domain.tools import CONTROL_NAMES
 
 MOST_CALLS = 500
 """Calls after which a trace that is repeated for ever is given up."""
@@ -32,7 +33,6 @@ code, directory, interpreter."""
 _AT = datetime(2000, 1, 1, tzinfo=UTC)
 _WRITES = frozenset({"write_file", "edit_file", "delete_file"})
 _PURE = frozenset({"read_file", "list_files", "search", "read_output"})
-_CONTROL = frozenset({"finish_task", "give_up", "report_progress", "request_budget", "request_scope"})
 
 
 class TraceCall(BaseModel):
@@ -135,7 +135,7 @@ def _requested(call: TraceCall, seq: int) -> RequestedCall:
         signature=_signature(call),
         mutating=call.name in _WRITES or call.name == "run_command",
         pure=call.name in _PURE,
-        control=call.name in _CONTROL,
+        control=call.name in CONTROL_NAMES,
     )
 
 

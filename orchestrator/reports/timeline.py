@@ -7,6 +7,7 @@ refused, and why.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -15,11 +16,8 @@ from orchestrator.domain.attempt import AttemptSummary, Check
 from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.query import ResultRow
 from orchestrator.domain.review import Review
+from orchestrator.domain.tools import CONTROL_NAMES
 from orchestrator.reports.ask import ask_graph
-
-# Free of the execution budget.
-CONTROL = frozenset({"finish_task", "give_up", "report_progress", "request_budget", "request_scope"})
-EXECUTED = frozenset({"ok", "error", "running", "interrupted"})
 
 Uniqueness = Literal["unique", "duplicate", "refused", "control"]
 
@@ -144,6 +142,7 @@ def tell(rows: Iterable[ResultRow], budget: int) -> tuple[TimelineTurn | Timelin
     """The steps of an attempt from its nodes in order of seq; a grant raises the limit from there on."""
     facts = [(row["node"]["labels"][0], row["node"]["properties"], row["answers"]) for row in rows]
     calls = _calls_by_turn(facts)
+    executed = Counter(node["turnSeq"] for label, node, _ in facts if label == "ToolCall" and node.get("executed"))
     steps: list[TimelineTurn | TimelineNote] = []
     limit, used, stall, batch = budget, 0, 0, None
     for label, node, _ in facts:
@@ -152,7 +151,7 @@ def tell(rows: Iterable[ResultRow], budget: int) -> tuple[TimelineTurn | Timelin
             signatures = sorted(call.signature for call in mine)
             stall = stall + 1 if signatures and signatures == batch else int(bool(signatures))
             batch = signatures
-            used += sum(1 for call in mine if call.uniqueness == "unique" and call.status in EXECUTED)
+            used += executed[node["seq"]]
             number = 1 + sum(isinstance(step, TimelineTurn) for step in steps)
             steps.append(_turn(node, number, mine, used, limit, stall))
         elif label != "ToolCall":
@@ -172,7 +171,7 @@ def _calls_by_turn(facts: Iterable[tuple[str, ResultRow, int | None]]) -> dict[i
 
 def _call(node: ResultRow, answers: int | None) -> TimelineCall:
     status, tool, result = node["status"], node["tool"], node.get("result") or ""
-    uniqueness: Uniqueness = "control" if tool in CONTROL else "unique"
+    uniqueness: Uniqueness = "control" if tool in CONTROL_NAMES else "unique"
     why = ""
     if status == "refused":
         uniqueness, why = "refused", result or "the attempt ended before it was executed"

@@ -18,13 +18,12 @@ from orchestrator.domain.events import (
     ToolRequested,
     TurnRequested,
 )
+from orchestrator.domain.tools import CONTROL_NAMES
 from orchestrator.domain.verdict import Refuse, Stop, Verdict, Warn
-from orchestrator.guards.guard import FINISHING
 from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-CONTROL = FINISHING | {"report_progress", "request_budget", "request_scope"}
 PURE = frozenset({"read_file", "search", "list_files", "pct"})
 LIMITS = GuardLimits()
 
@@ -49,9 +48,9 @@ def call(tool: str, argument: object = "", *, defect: str | None = None) -> Requ
         tool=tool,
         arguments_json="{}",
         signature=f"{tool}({argument})",
-        mutating=tool not in PURE | CONTROL,
+        mutating=tool not in PURE | CONTROL_NAMES,
         pure=tool in PURE,
-        control=tool in CONTROL,
+        control=tool in CONTROL_NAMES,
         writes_to=writes,
         defect=defect,
     )

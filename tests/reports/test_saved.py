@@ -57,7 +57,7 @@ ANSWERS: dict[str, list[list[Any]]] = {
     "recurring-failures": [["abc", "Finding", "missing_case", "a.py", 2, ["alpha"], "no zero case"]],
     "running-now": [
         [
-            "delta", 1, "running", 1, 20, "search", '{"pattern":"x"}', "2026-01-01T04:00:00Z", "2026-01-01T04:00:01Z",
+            "delta", 1, "running", 2, 20, "search", '{"pattern":"x"}', "2026-01-01T04:00:00Z", "2026-01-01T04:00:01Z",
             "me", None, "<run>",
         ]
     ],
