@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -37,12 +38,7 @@ _UNKNOWN_TO_TRACES: Mapping[str, int | None] = {
 class Fired:
     """One verdict other than Allow. `at_tool_call` is the number of executed calls then (of a trace: of its calls)."""
 
-    guard: str
-    verdict: Literal["warn", "refuse", "stop"]
-    code: str
-    message: str
-    observed: float
-    limit: float
+    verdict: Warn | Refuse | Stop
     at_tool_call: int
 
 
@@ -58,7 +54,7 @@ class Replay:
     @property
     def stop(self) -> Fired | None:
         """The Stop, if there was one."""
-        return next((fired for fired in self.fired if fired.verdict == "stop"), None)
+        return next((fired for fired in self.fired if isinstance(fired.verdict, Stop)), None)
 
     @property
     def calls_saved(self) -> int:
@@ -138,7 +134,7 @@ def replay_attempt(
         guard_set, verdicts = guard_set.judge(event)
         spoken = (verdict for verdict in verdicts if not isinstance(verdict, Allow))
         own = number >= len(inherited)
-        fired.extend(_fired(v, guard_set.calls_executed) for v in spoken if own or isinstance(v, Stop))
+        fired.extend(Fired(v, guard_set.calls_executed) for v in spoken if own or isinstance(v, Stop))
         if guard_set.stopped is not None:
             break
     return Replay(tuple(fired), _calls(events), _calls(inherited))
@@ -166,12 +162,16 @@ def disagreements(
     """Where a replay under an attempt's own limits differs from the verdicts recorded with it; empty when the live
     guards and the replayed ones agree. The ledger's verdicts are no fold over one attempt and are left out, and so is
     the wording, which another version may have changed."""
-    live = [_recorded(fired) for fired in recorded if fired.guard != LEDGER]
+    live = [(e.guard, e.verdict, e.code, e.observed, e.limit, e.at_tool_call) for e in recorded if e.guard != LEDGER]
     again = replay_attempt(events, limits, budget, allowed_paths, inherited).fired
-    replayed = [replace(fired, message="") for fired in again]
-    length = max(len(live), len(replayed))
-    pairs = zip(_padded(live, length), _padded(replayed, length), strict=True)
+    pairs = zip_longest(live, map(_compared, again))
     return tuple(f"recorded {then}, replayed {now}" for then, now in pairs if then != now)
+
+
+def _compared(fired: Fired) -> tuple[str | float, ...]:
+    verdict = fired.verdict
+    kind = _KINDS[type(verdict)]
+    return verdict.guard, kind, verdict.code, verdict.observed, verdict.limit, fired.at_tool_call
 
 
 def replay_trace(trace: Trace, limits: ReplayLimits, *, repeat_last: int = 0) -> Replay:
@@ -182,7 +182,7 @@ def replay_trace(trace: Trace, limits: ReplayLimits, *, repeat_last: int = 0) ->
     for event in events_of_trace(trace, repeat_last):
         number += isinstance(event, ReplyReceived)
         guard_set, verdicts = guard_set.judge(event)
-        fired.extend(_fired(verdict, number) for verdict in verdicts if not isinstance(verdict, Allow))
+        fired.extend(Fired(verdict, number) for verdict in verdicts if not isinstance(verdict, Allow))
         if guard_set.stopped is not None:
             break
     return Replay(tuple(fired), len(trace.calls))
@@ -196,31 +196,11 @@ def replay_traces(traces: Iterable[Trace], limits: ReplayLimits, *, repeat_last:
 
 def shape(id_: str, replay: Replay) -> dict[str, Any]:
     """One replay as `calibrate --replay --json` prints it; `id_` is the trace's or the attempt's."""
-    warnings = [_entry(fired, replay) for fired in replay.fired if fired.verdict == "warn"]
+    warnings = [_entry(fired, replay) for fired in replay.fired if isinstance(fired.verdict, Warn)]
     stop = _entry(replay.stop, replay) if replay.stop else None
     return {"id": id_, "calls": replay.calls, "stop": stop, "warnings": warnings}
 
 
 def _entry(fired: Fired, replay: Replay) -> dict[str, Any]:
     own = max(fired.at_tool_call - replay.inherited, 0)
-    return {"guard": fired.guard, "reason": fired.code, "atToolCall": own}
-
-
-def _fired(verdict: Warn | Refuse | Stop, at_tool_call: int) -> Fired:
-    return Fired(
-        verdict.guard,
-        _KINDS[type(verdict)],
-        verdict.code,
-        verdict.message,
-        verdict.observed,
-        verdict.limit,
-        at_tool_call,
-    )
-
-
-def _recorded(event: GuardFired) -> Fired:
-    return Fired(event.guard, event.verdict, event.code, "", event.observed, event.limit, event.at_tool_call)
-
-
-def _padded(fired: list[Fired], length: int) -> list[Fired | None]:
-    return [*fired, *[None] * (length - len(fired))]
+    return {"guard": fired.verdict.guard, "reason": fired.verdict.code, "atToolCall": own}

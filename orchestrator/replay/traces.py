@@ -19,8 +19,15 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from orchestrator.domain.errors import UserError
-from orchestrator.domain.events import Event, FileWrite, ReplyReceived, RequestedCall, ToolFinished, ToolRequested
-from orchestrator.domain.events import TurnRequested as Turn
+from orchestrator.domain.events import (
+    Event,
+    FileWrite,
+    ReplyReceived,
+    RequestedCall,
+    ToolFinished,
+    ToolRequested,
+    TurnRequested,
+)
 from orchestrator.domain.tools import CONTROL_NAMES
 
 MOST_CALLS = 500
@@ -117,12 +124,25 @@ class _Tree:
 
 def _turn(call: TraceCall, seq: int, tree: _Tree) -> Iterator[Event]:
     requested = _requested(call, seq + 1)
-    yield Turn(seq, _AT, "", reserved_tokens=0, reserved_usd=0.0, window_messages=0, window_tokens=0)
+    yield TurnRequested(
+        seq=seq, at=_AT, model="", reserved_tokens=0, reserved_usd=0.0, window_messages=0, window_tokens=0
+    )
     yield ReplyReceived(
-        seq, _AT, "", (requested,), prompt_tokens=0, cached_tokens=0, completion_tokens=0, cost_usd=0.0, latency_ms=0.0,
-        wait_ms=0.0, retries=0, finish_reason="tool_calls", model="",
-    )  # fmt: skip
-    yield ToolRequested(seq + 1, _AT, seq, requested)
+        seq=seq,
+        at=_AT,
+        text="",
+        calls=(requested,),
+        prompt_tokens=0,
+        cached_tokens=0,
+        completion_tokens=0,
+        cost_usd=0.0,
+        latency_ms=0.0,
+        wait_ms=0.0,
+        retries=0,
+        finish_reason="tool_calls",
+        model="",
+    )
+    yield ToolRequested(seq=seq + 1, at=_AT, turn_seq=seq, call=requested)
     yield _finished(call, requested, tree)
 
 
@@ -159,7 +179,7 @@ def _finished(call: TraceCall, requested: RequestedCall, tree: _Tree) -> ToolFin
 def _writes(call: TraceCall, signature: str) -> tuple[FileWrite, ...]:
     path = posixpath.normpath(str(call.arguments.get("path", "")))
     blob = "" if call.name == "delete_file" else _hash(f"{signature} {call.result_sha}")
-    return (FileWrite(path, added=0, removed=0, blob=blob, substantive=_substantive(call.arguments)),)
+    return (FileWrite(path=path, added=0, removed=0, blob=blob, substantive=_substantive(call.arguments)),)
 
 
 def _error(call: TraceCall, signature: str) -> str:
