@@ -60,3 +60,8 @@ def executed(call: AskedCall, status: str) -> bool:
     run before a crash. Control tools, calls with a defect, and those that were only asked for, refused or answered by
     an earlier one are not executed."""
     return not call.control and call.defect is None and status in EXECUTED_STATUSES
+
+
+def executes(call: AskedCall, duplicate_of: int | None) -> bool:
+    """Whether a call that is about to begin will count; `duplicate_of` is the seq of the call that answers it."""
+    return executed(call, "running" if duplicate_of is None else "duplicate")

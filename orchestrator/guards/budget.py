@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from orchestrator.domain.events import BudgetDecided, Event, ToolFinished, ToolRequested, TurnRequested
+from orchestrator.domain.tools import executed, executes
 from orchestrator.domain.verdict import ALLOW, Refuse, Verdict, Warn
-from orchestrator.guards.guard import finishing, stop, was_executed
+from orchestrator.guards.guard import finishing, stop
 from orchestrator.guards.limits import GuardLimits
 
 _NAME = "budget"
@@ -94,7 +95,7 @@ class BudgetGuard:
         if event.seq in running:
             at = running.index(event.seq)
             running = running[:at] + running[at + 1 :]
-        if not was_executed(event):
+        if not executed(event.call, event.status):
             return (self if running is self.running else replace(self, running=running)), ALLOW
         return replace(self, running=running, executed=self.executed + 1)._warn()
 
@@ -120,5 +121,5 @@ class BudgetGuard:
 
 
 def _executes(event: ToolRequested) -> bool:
-    """Whether the call, let through, is executed and uses budget."""
-    return not event.call.control and event.duplicate_of is None and event.call.defect is None
+    """Whether the call, let through, uses budget."""
+    return executes(event.call, event.duplicate_of)

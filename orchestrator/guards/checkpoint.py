@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 
 from orchestrator.domain.events import BudgetDecided, Event, ProgressReported, ToolFinished, ToolRequested
 from orchestrator.domain.normalise import outcome_hash
+from orchestrator.domain.tools import executed
 from orchestrator.domain.verdict import ALLOW, Verdict, Warn
-from orchestrator.guards.guard import stop, was_executed
+from orchestrator.guards.guard import stop
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.tree import TreeState
 
@@ -41,7 +42,7 @@ class CheckpointGuard:
 
     def observe(self, event: Event) -> tuple[CheckpointGuard, Verdict]:
         """Count executed calls; judge reports by the facts beside them."""
-        if isinstance(event, ToolFinished) and was_executed(event):
+        if isinstance(event, ToolFinished) and executed(event.call, event.status):
             tree = self.tree.after(event)
             return replace(self, calls=self.calls + 1, left=self.left - 1, tree=tree)._warn()
         if isinstance(event, ToolRequested):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol, Self
 
-from orchestrator.domain import stop_reasons, tools
-from orchestrator.domain.events import Event, ToolFinished
+from orchestrator.domain import stop_reasons
+from orchestrator.domain.events import Event
 from orchestrator.domain.model_io import ToolCall
+from orchestrator.domain.tools import FINISHING_NAMES
 from orchestrator.domain.verdict import Evidence, Stop, Verdict
 
 
@@ -24,11 +25,6 @@ def stop(guard: str, code: str, observed: float, limit: float, evidence: Evidenc
     return Stop(guard=guard, code=code, message=message, observed=observed, limit=limit, evidence=seen)
 
 
-def was_executed(event: ToolFinished) -> bool:
-    """Whether the call's tool ran, or may have run before a crash; control tools never count."""
-    return tools.executed(event.call, event.status)
-
-
 def finishing(call: ToolCall) -> bool:
     """Whether the call is one of those left when tools are withheld."""
-    return call.tool in tools.FINISHING_NAMES
+    return call.tool in FINISHING_NAMES

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any
 
 from pydantic import ValidationError
 
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.events import Event, GuardFired, ReplyReceived, ToolFinished, ToolRequested
 from orchestrator.domain.text import nearest
+from orchestrator.domain.tools import executed, executes
 from orchestrator.domain.usage_limits import LEDGER as LEDGER
 from orchestrator.domain.verdict import Allow, Refuse, Stop, Warn
-from orchestrator.guards.guard import was_executed
 from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.replay.traces import Trace, events_of_trace
 
 _UNBOUNDED = 10**9
-_FORMER_GUARDS = ("names_only",)  # 0.1 recorded it for tuning and acted on none of it
+_NOT_REPLAYED = (LEDGER, "names_only")  # the second is a guard of 0.1, which recorded it and acted on none of it
 # What a trace knows nothing of holds for it only where the limits set it.
 _UNKNOWN_TO_TRACES: Mapping[str, int | None] = {
     "progress_every": _UNBOUNDED,
@@ -37,12 +38,7 @@ _UNKNOWN_TO_TRACES: Mapping[str, int | None] = {
 class Fired:
     """One verdict other than Allow. `at_tool_call` is the number of executed calls then (of a trace: of its calls)."""
 
-    guard: str
-    verdict: Literal["warn", "refuse", "stop"]
-    code: str
-    message: str
-    observed: float
-    limit: float
+    verdict: Warn | Refuse | Stop
     at_tool_call: int
 
 
@@ -58,7 +54,7 @@ class Replay:
     @property
     def stop(self) -> Fired | None:
         """The Stop, if there was one."""
-        return next((fired for fired in self.fired if fired.verdict == "stop"), None)
+        return next((fired for fired in self.fired if isinstance(fired.verdict, Stop)), None)
 
     @property
     def calls_saved(self) -> int:
@@ -138,7 +134,7 @@ def replay_attempt(
         guard_set, verdicts = guard_set.judge(event)
         spoken = (verdict for verdict in verdicts if not isinstance(verdict, Allow))
         own = number >= len(inherited)
-        fired.extend(_fired(v, guard_set.calls_executed) for v in spoken if own or isinstance(v, Stop))
+        fired.extend(Fired(v, guard_set.calls_executed) for v in spoken if own or isinstance(v, Stop))
         if guard_set.stopped is not None:
             break
     return Replay(tuple(fired), _calls(events), _calls(inherited))
@@ -146,11 +142,13 @@ def replay_attempt(
 
 def _calls(events: Sequence[Event]) -> int:
     """How many calls were executed, or may have been: of those that were cut off nobody knows."""
-    finished = [event for event in events if isinstance(event, ToolFinished)]
-    ended = {event.seq for event in finished}
-    started = (event for event in events if isinstance(event, ToolRequested) and event.seq not in ended)
-    cut_off = [e for e in started if not e.call.control and e.call.defect is None and e.duplicate_of is None]
-    return sum(map(was_executed, finished)) + len(cut_off)
+    last: dict[int, bool] = {}
+    for event in events:
+        if isinstance(event, ToolRequested):
+            last[event.seq] = executes(event.call, event.duplicate_of)
+        elif isinstance(event, ToolFinished):
+            last[event.seq] = executed(event.call, event.status)
+    return sum(last.values())
 
 
 def disagreements(
@@ -164,12 +162,15 @@ def disagreements(
     """Where a replay under an attempt's own limits differs from the verdicts recorded with it; empty when the live
     guards and the replayed ones agree. The ledger's verdicts are no fold over one attempt and are left out, and so are
     those of guards that are no longer there and the wording, which another version may have changed."""
-    live = [_recorded(fired) for fired in recorded if fired.verdict.guard not in (LEDGER, *_FORMER_GUARDS)]
+    live = [_compared(each) for each in recorded if each.verdict.guard not in _NOT_REPLAYED]
     again = replay_attempt(events, limits, budget, allowed_paths, inherited).fired
-    replayed = [replace(fired, message="") for fired in again]
-    length = max(len(live), len(replayed))
-    pairs = zip(_padded(live, length), _padded(replayed, length), strict=True)
+    pairs = zip_longest(live, map(_compared, again))
     return tuple(f"recorded {then}, replayed {now}" for then, now in pairs if then != now)
+
+
+def _compared(fired: Fired | GuardFired) -> tuple[str | float, ...]:
+    verdict = fired.verdict
+    return verdict.guard, verdict.kind, verdict.code, verdict.observed, verdict.limit, fired.at_tool_call
 
 
 def replay_trace(trace: Trace, limits: ReplayLimits, *, repeat_last: int = 0) -> Replay:
@@ -180,7 +181,7 @@ def replay_trace(trace: Trace, limits: ReplayLimits, *, repeat_last: int = 0) ->
     for event in events_of_trace(trace, repeat_last):
         number += isinstance(event, ReplyReceived)
         guard_set, verdicts = guard_set.judge(event)
-        fired.extend(_fired(verdict, number) for verdict in verdicts if not isinstance(verdict, Allow))
+        fired.extend(Fired(verdict, number) for verdict in verdicts if not isinstance(verdict, Allow))
         if guard_set.stopped is not None:
             break
     return Replay(tuple(fired), len(trace.calls))
@@ -194,31 +195,11 @@ def replay_traces(traces: Iterable[Trace], limits: ReplayLimits, *, repeat_last:
 
 def shape(id_: str, replay: Replay) -> dict[str, Any]:
     """One replay as `calibrate --replay --json` prints it; `id_` is the trace's or the attempt's."""
-    warnings = [_entry(fired, replay) for fired in replay.fired if fired.verdict == "warn"]
+    warnings = [_entry(fired, replay) for fired in replay.fired if isinstance(fired.verdict, Warn)]
     stop = _entry(replay.stop, replay) if replay.stop else None
     return {"id": id_, "calls": replay.calls, "stop": stop, "warnings": warnings}
 
 
 def _entry(fired: Fired, replay: Replay) -> dict[str, Any]:
     own = max(fired.at_tool_call - replay.inherited, 0)
-    return {"guard": fired.guard, "reason": fired.code, "atToolCall": own}
-
-
-def _fired(verdict: Warn | Refuse | Stop, at_tool_call: int) -> Fired:
-    return Fired(
-        guard=verdict.guard,
-        verdict=verdict.kind,
-        code=verdict.code,
-        message=verdict.message,
-        observed=verdict.observed,
-        limit=verdict.limit,
-        at_tool_call=at_tool_call,
-    )
-
-
-def _recorded(event: GuardFired) -> Fired:
-    return replace(_fired(event.verdict, event.at_tool_call), message="")
-
-
-def _padded(fired: list[Fired], length: int) -> list[Fired | None]:
-    return [*fired, *[None] * (length - len(fired))]
+    return {"guard": fired.verdict.guard, "reason": fired.verdict.code, "atToolCall": own}

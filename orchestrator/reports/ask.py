@@ -18,3 +18,8 @@ def ask_graph(reader: GraphReader, name: str, **parameters: Any) -> list[dict[st
     """The rows of cypher/NAME.cypher. Raises GraphError kinds."""
     table = reader.query(_cypher(name), parameters)
     return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+
+
+def ask_first(reader: GraphReader, name: str, **parameters: Any) -> dict[str, Any]:
+    """The first of these rows; empty where there is none. Raises GraphError kinds."""
+    return next(iter(ask_graph(reader, name, **parameters)), {})

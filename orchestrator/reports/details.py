@@ -10,7 +10,7 @@ from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.query import ResultRow
 from orchestrator.domain.run import Run
 from orchestrator.domain.task import TaskState
-from orchestrator.reports.ask import ask_graph
+from orchestrator.reports.ask import ask_first, ask_graph
 from orchestrator.reports.timeline import Timeline, attempt_timeline
 
 
@@ -53,12 +53,10 @@ def details_of(reader: GraphReader, label: str, id_: str) -> PlanDetails | RunDe
 
 
 def _task(reader: GraphReader, task_id: str) -> TaskDetails:
-    place = ask_graph(reader, "place", id=task_id)[0]
-    state = next(state for state in reader.tasks(place["plan"]) if state.task.id == task_id)
-    diagnosis = ask_graph(reader, "task_diagnosis", task=task_id)
-    return TaskDetails(
-        state, tuple(ask_graph(reader, "task_attempts", task=task_id)), diagnosis[0] if diagnosis else {}
-    )
+    plan_id = ask_first(reader, "place", id=task_id)["plan"]
+    state = next(state for state in reader.tasks(plan_id) if state.task.id == task_id)
+    attempts = tuple(ask_graph(reader, "task_attempts", task=task_id))
+    return TaskDetails(state, attempts, ask_first(reader, "task_diagnosis", task=task_id))
 
 
 def trees_of(reader: GraphReader, label: str, id_: str) -> tuple[str, str]:

@@ -49,7 +49,7 @@ class Parameter:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SavedQuery:
     """A saved query as its file has it. `cypher` is the whole file, header included."""
 

@@ -10,12 +10,12 @@ from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.run import Run
 from orchestrator.domain.task import TaskState
 from orchestrator.domain.usage import Usage
-from orchestrator.reports.ask import ask_graph
+from orchestrator.reports.ask import ask_first, ask_graph
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
-    """An attempt that has not ended: calls made, its budget, and its last call."""
+    """An attempt that has not ended: calls executed, its budget, and its last call."""
 
     task: str
     attempt: str
@@ -25,7 +25,7 @@ class Activity:
     arguments: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanOverview:
     """One plan on one screen. `run` is the newest and None when there was none yet."""
 
@@ -60,7 +60,7 @@ def plan_and_run(reader: GraphReader, repository_id: str, wanted: str | None) ->
         return found, None
     if label == "Run":
         return reader.run(found).plan_id, found
-    places = ask_graph(reader, "place", id=found)
-    if not places:
+    place = ask_first(reader, "place", id=found)
+    if not place:
         raise UserError(f"{wanted} is a {label}, not a plan, run, task or attempt.")
-    return str(places[0]["plan"]), None
+    return str(place["plan"]), None

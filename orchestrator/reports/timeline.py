@@ -7,6 +7,7 @@ refused, and why.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -15,16 +16,13 @@ from orchestrator.domain.attempt import AttemptSummary, Check
 from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.query import ResultRow
 from orchestrator.domain.review import Review
-from orchestrator.reports.ask import ask_graph
-
-# Free of the execution budget.
-CONTROL = frozenset({"finish_task", "give_up", "report_progress", "request_budget", "request_scope"})
-EXECUTED = frozenset({"ok", "error", "running", "interrupted"})
+from orchestrator.domain.tools import CONTROL_NAMES
+from orchestrator.reports.ask import ask_first, ask_graph
 
 Uniqueness = Literal["unique", "duplicate", "refused", "control"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineCall:
     """One tool call. `why` says what a duplicate was served from, or why a call was refused or failed."""
 
@@ -39,7 +37,7 @@ class TimelineCall:
     duration_ms: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineTurn:
     """One reply of the model. `calls_used` counts executed calls up to its end; `stall_count` the identical batches
     in a row, this one included."""
@@ -62,7 +60,7 @@ class TimelineTurn:
     calls: tuple[TimelineCall, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineNote:
     """What happened beside the turns: a progress report, a guard's verdict, a request's decision."""
 
@@ -75,7 +73,7 @@ class TimelineNote:
     limit: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HeldFinding:
     """A finding that was held against the attempt."""
 
@@ -88,7 +86,7 @@ class HeldFinding:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
     """An attempt in full. `steps` are in the order in which they happened."""
 
@@ -112,15 +110,13 @@ class Timeline:
 
 def newest_failure(reader: GraphReader, repository_id: str) -> str | None:
     """The id of the newest attempt that did not succeed, those of failed tasks first."""
-    rows = ask_graph(reader, "newest_failure", repository=repository_id)
-    return str(rows[0]["attempt"]) if rows else None
+    return ask_first(reader, "newest_failure", repository=repository_id).get("attempt")
 
 
 def attempt_timeline(reader: GraphReader, attempt_id: str) -> Timeline:
     """The story of one attempt. Raises UserError for an unknown id."""
     attempt = reader.attempt(attempt_id)
-    place = ask_graph(reader, "place", id=attempt_id)[0]
-    diagnosis = ask_graph(reader, "task_diagnosis", task=place["task"])
+    place = ask_first(reader, "place", id=attempt_id)
     return Timeline(
         plan_id=place["plan"],
         task_id=place["task"],
@@ -128,15 +124,10 @@ def attempt_timeline(reader: GraphReader, attempt_id: str) -> Timeline:
         title=place["title"] or "",
         attempt=attempt,
         steps=tell(ask_graph(reader, "attempt_facts", attempt=attempt_id), attempt.tool_call_budget),
-        findings=tuple(
-            HeldFinding(
-                row["id"], row["code"], row["severity"], row["message"], row["requiredFix"], row["locus"], row["source"]
-            )
-            for row in ask_graph(reader, "attempt_findings", attempt=attempt_id)
-        ),
+        findings=tuple(HeldFinding(**row) for row in ask_graph(reader, "attempt_findings", attempt=attempt_id)),
         checks=attempt.checks,
         review=reader.review_of(attempt_id),
-        diagnosis=diagnosis[0] if diagnosis else {},
+        diagnosis=ask_first(reader, "task_diagnosis", task=place["task"]),
     )
 
 
@@ -144,6 +135,7 @@ def tell(rows: Iterable[ResultRow], budget: int) -> tuple[TimelineTurn | Timelin
     """The steps of an attempt from its nodes in order of seq; a grant raises the limit from there on."""
     facts = [(row["node"]["labels"][0], row["node"]["properties"], row["answers"]) for row in rows]
     calls = _calls_by_turn(facts)
+    executed = Counter(node["turnSeq"] for label, node, _ in facts if label == "ToolCall" and node.get("executed"))
     steps: list[TimelineTurn | TimelineNote] = []
     limit, used, stall, batch = budget, 0, 0, None
     for label, node, _ in facts:
@@ -152,9 +144,9 @@ def tell(rows: Iterable[ResultRow], budget: int) -> tuple[TimelineTurn | Timelin
             signatures = sorted(call.signature for call in mine)
             stall = stall + 1 if signatures and signatures == batch else int(bool(signatures))
             batch = signatures
-            used += sum(1 for call in mine if call.uniqueness == "unique" and call.status in EXECUTED)
+            used += executed[node["seq"]]
             number = 1 + sum(isinstance(step, TimelineTurn) for step in steps)
-            steps.append(_turn(node, number, mine, used, limit, stall))
+            steps.append(_turn(node, mine, number=number, calls_used=used, calls_limit=limit, stall_count=stall))
         elif label != "ToolCall":
             limit += int(node.get("grantedCalls") or 0)
             steps.append(_note(label, node))
@@ -172,7 +164,7 @@ def _calls_by_turn(facts: Iterable[tuple[str, ResultRow, int | None]]) -> dict[i
 
 def _call(node: ResultRow, answers: int | None) -> TimelineCall:
     status, tool, result = node["status"], node["tool"], node.get("result") or ""
-    uniqueness: Uniqueness = "control" if tool in CONTROL else "unique"
+    uniqueness: Uniqueness = "control" if tool in CONTROL_NAMES else "unique"
     why = ""
     if status == "refused":
         uniqueness, why = "refused", result or "the attempt ended before it was executed"
@@ -194,12 +186,10 @@ def _call(node: ResultRow, answers: int | None) -> TimelineCall:
     )
 
 
-def _turn(
-    node: ResultRow, number: int, calls: tuple[TimelineCall, ...], used: int, limit: int, stall: int
-) -> TimelineTurn:
+def _turn(node: ResultRow, calls: tuple[TimelineCall, ...], **counts: int) -> TimelineTurn:
+    """`counts` are the fields that are not the turn's own: they follow from those before it."""
     return TimelineTurn(
         seq=node["seq"],
-        number=number,
         model=node.get("model") or "",
         status=node["status"],
         text=node.get("text") or "",
@@ -210,25 +200,24 @@ def _turn(
         window_messages=node.get("windowMessages") or 0,
         window_tokens=node.get("windowTokens") or 0,
         compacted=bool(node.get("compacted")),
-        calls_used=used,
-        calls_limit=limit,
-        stall_count=stall,
         calls=calls,
+        **counts,
     )
 
 
 def _note(label: str, node: ResultRow) -> TimelineNote:
+    seq, what = node["seq"], str(node.get("kind") or node.get("guard") or "progress")
     if label == "Checkpoint":
-        return TimelineNote(node["seq"], "progress", "progress", "", node.get("description") or "")
+        return TimelineNote(seq=seq, kind="progress", what=what, verdict="", text=node.get("description") or "")
     if label == "BudgetRequest":
         verdict = "granted" if node.get("granted") else "refused"
-        asked = node.get("additional") if node.get("kind") == "calls" else ", ".join(node.get("paths") or [])
+        asked = node.get("additional") if what == "calls" else ", ".join(node.get("paths") or [])
         text = f"{asked}: {node.get('justification') or ''} ({node.get('reason') or ''})"
-        return TimelineNote(node["seq"], "request", str(node.get("kind")), verdict, text)
+        return TimelineNote(seq=seq, kind="request", what=what, verdict=verdict, text=text)
     return TimelineNote(
-        seq=node["seq"],
+        seq=seq,
         kind="guard",
-        what=node["guard"],
+        what=what,
         verdict=node["verdict"],
         text=node.get("reason") or "",
         observed=node.get("observed"),

@@ -24,7 +24,7 @@ class _HeadMovedError(Exception):
     """Rolls the transaction back: the run's head is not what the merge was built on."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Ending:
     """The rows of a conclusion, made before the transaction so that repeating it costs nothing."""
 

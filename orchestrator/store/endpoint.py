@@ -13,7 +13,7 @@ from orchestrator.domain.errors import UserError
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GraphEndpoint:
     """One Bolt address with its credentials. `reader` is the (user, password) whose rights are read-only; None where
     read access mode alone keeps writes out (Neo4j)."""

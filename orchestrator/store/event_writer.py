@@ -24,6 +24,7 @@ from orchestrator.domain.events import (
     TurnRequested,
 )
 from orchestrator.domain.model_io import ToolCall
+from orchestrator.domain.tools import executed, executes
 from orchestrator.domain.usage import AttemptUsage, Usage
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.mapping import instant, iso, properties
@@ -104,7 +105,8 @@ class EventWriter(Records):
             case ToolRequested():
                 yield from _start_rows(owner_id, event)
             case ToolFinished():
-                yield "finished", self._finish_row(owner_id, event)
+                row = self._finish_row(owner_id, event)
+                yield "finished", row | {"executed": executed(event.call, event.status)}
             case ProgressReported():
                 yield "checkpoints_store", self._fact_row(owner_id, event, f"Progress at {event.at_tool_call}")
             case BudgetDecided():
@@ -174,7 +176,7 @@ def _id(owner_id: str, seq: int) -> str:
 
 def _start_rows(owner_id: str, event: ToolRequested) -> Iterable[tuple[str, Row]]:
     start = {"id": _id(owner_id, event.seq), "startedAt": iso(event.at), "duplicateOf": event.duplicate_of}
-    yield "started", start
+    yield "started", start | {"executed": executes(event.call, event.duplicate_of)}
     if event.duplicate_of is not None:
         yield "calls_duplicate", {"id": start["id"], "of": _id(owner_id, event.duplicate_of)}
 

@@ -31,7 +31,6 @@ class GraphStore:
 
     def __init__(self, connection: Connection, redaction: Redaction) -> None:
         self._connection = connection
-
         plans = Plans(connection, redaction)
         self.register_repository = plans.register_repository
         self.store_plan = plans.store_plan
@@ -40,7 +39,6 @@ class GraphStore:
         self.newest_plan = plans.newest_plan
         self.tasks = plans.tasks
         self.resolve = plans.resolve
-
         runs = Runs(connection, redaction)
         self.open_run = runs.open_run
         self.finish_run = runs.finish_run
@@ -49,13 +47,11 @@ class GraphStore:
         self.owners = runs.owners
         self.spans = runs.spans
         self.spend = runs.spend
-
         leases = Leases(connection, redaction)
         self.claim = leases.claim
         self.renew_leases = leases.renew_leases
         self.orphans = leases.orphans
         self.close_interrupted = leases.close_interrupted
-
         attempts = Attempts(connection, redaction)
         self.describe_attempt = attempts.describe_attempt
         self.await_review = attempts.await_review
@@ -66,12 +62,10 @@ class GraphStore:
         self.attempt = attempts.attempt
         self.review_of = attempts.review_of
         self.accepted_calls = attempts.accepted_calls
-
         writer = EventWriter(connection, redaction)
         self.record = writer.record
         self.reserve = writer.reserve
         self.events = EventReader(connection, redaction).events
-
         self.query = UserQueries(connection).query
 
     @property

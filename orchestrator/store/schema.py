@@ -5,17 +5,22 @@ from __future__ import annotations
 import re
 
 from orchestrator.domain.errors import GraphError
+from orchestrator.domain.tools import EXECUTED_STATUSES
 from orchestrator.store.connection import Connection
 from orchestrator.store.endpoint import Server
 from orchestrator.store.statements import schema_statements
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""1: as first released. 2: a call has `executed`."""
+
 OLDEST_NEO4J = (5, 26)
+BATCH = 5_000
+"""Nodes that one transaction of a migration changes at most."""
 
 
 def ensure_schema(connection: Connection) -> None:
-    """Check the server and the schema's version, and create the schema in a database that has none of our labels.
-    Raises GraphError for a server too old, foreign data, and a schema that a newer release made."""
+    """Check the server and the schema's version; create the schema in a database that has none of our labels, bring an
+    older one up to date. Raises GraphError for a server too old, foreign data, and the schema of a newer release."""
     check_server(connection.server())
     version = _version(connection)
     if version == SCHEMA_VERSION:
@@ -25,9 +30,12 @@ def ensure_schema(connection: Connection) -> None:
             f"The graph's schema is version {version}, made by a newer release; this one knows {SCHEMA_VERSION}.",
             next_step="Upgrade orchestrate, or use another database (NEO4J_DATABASE) or ORCHESTRATE_HOME.",
         )
-    _refuse_foreign(connection)
+    if version is None:
+        _refuse_foreign(connection)
     for text in schema_statements():  # schema and data may not share a transaction
         connection.write(lambda tx, text=text: tx.execute(text))  # type: ignore[misc]  # bound at once, on purpose
+    if version is not None:
+        _tell_executed(connection)
     connection.write(lambda tx: tx.run("schema_version_set", version=SCHEMA_VERSION))
 
 
@@ -53,3 +61,10 @@ def _refuse_foreign(connection: Connection) -> None:
             f"The database holds nodes that are not ours under a label that we need: {', '.join(rows[0]['labels'])}.",
             next_step="Name an empty database in NEO4J_DATABASE, use another Neo4j, or unset NEO4J_URI.",
         )
+
+
+def _tell_executed(connection: Connection) -> None:
+    """From 1 to 2, in batches: whoever is cut off, or meets another who does the same, goes on where it ended."""
+    statuses = sorted(EXECUTED_STATUSES)
+    while connection.write(lambda tx: tx.run("calls_executed", executed=statuses, batch=BATCH))[0]["told"]:
+        pass

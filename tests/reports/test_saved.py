@@ -57,7 +57,7 @@ ANSWERS: dict[str, list[list[Any]]] = {
     "recurring-failures": [["abc", "Finding", "missing_case", "a.py", 2, ["alpha"], "no zero case"]],
     "running-now": [
         [
-            "delta", 1, "running", 1, 20, "search", '{"pattern":"x"}', "2026-01-01T04:00:00Z", "2026-01-01T04:00:01Z",
+            "delta", 1, "running", 2, 20, "search", '{"pattern":"x"}', "2026-01-01T04:00:00Z", "2026-01-01T04:00:01Z",
             "me", None, "<run>",
         ]
     ],
@@ -122,6 +122,21 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
         saved_query("why-faild")
     with pytest.raises(UserError, match=r"no parameter tsk\. It takes: task"):
         saved_query("why-failed").bind({"tsk": "x"})
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("kpis", {"repository": 7}, "repository of query kpis is text; 7 is not"),
+        ("most-expensive", {"limit": -1}, "limit of query most-expensive is a whole number, 0 or more; -1 is not"),
+        ("most-expensive", {"limit": True}, "true is not"),
+    ],
+)
+def test_a_value_of_another_kind_is_the_users_error(name: str, given: dict[str, Any], message: str) -> None:
+    """A parameter takes what its default is: text, or a whole number from 0 on."""
+    with pytest.raises(UserError, match=message):
+        saved_query(name).bind(given)
+    assert saved_query("most-expensive").bind({"limit": 0}) == {"limit": 0}
 
 
 def test_missing_parameters_are_named() -> None:

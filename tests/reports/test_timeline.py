@@ -20,8 +20,8 @@ def _turn(seq: int) -> dict[str, Any]:
 def _call(
     seq: int, turn: int, signature: str, status: str = "ok", tool: str = "read_file", **more: Any
 ) -> dict[str, Any]:
-    answers = more.pop("answers", None)
-    return _node("ToolCall", answers, seq=seq, turnSeq=turn, tool=tool, signature=signature, status=status, **more)
+    more = {"executed": status == "ok" and tool == "read_file"} | more
+    return _node("ToolCall", seq=seq, turnSeq=turn, tool=tool, signature=signature, status=status, **more)
 
 
 def test_story_is_in_order_with_its_diagnostics(world: World) -> None:

@@ -7,6 +7,7 @@ import re
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 
 import neo4j
@@ -21,8 +22,9 @@ from orchestrator.store.graph_store import open_graph
 from orchestrator.store.schema import SCHEMA_VERSION, check_server
 from orchestrator.store.statements import schema_statements, statement
 from tests.support.graph_servers import GraphServer
-from tests.support.samples import new_plan
+from tests.support.samples import T0, attempt_owner, claimed, long_story, new_plan, opened
 
+LATE = T0 + timedelta(hours=1)
 STORE = Path(__file__).resolve().parents[2] / "orchestrator/store"
 
 
@@ -69,6 +71,24 @@ def test_foreign_nodes_under_our_labels_are_left_alone(empty: tuple[Path, GraphE
     cypher(endpoint, "MATCH (t:Task) DETACH DELETE t")
     with open_graph(home, {}, wait_s=5) as graph:
         assert graph.query("MATCH (u:Unrelated) RETURN u.x").rows == [[1]]
+
+
+def test_a_graph_of_the_first_schema_is_told_which_calls_were_executed(graph_server: GraphServer) -> None:
+    """A graph that was written before calls had `executed` gets it when it is opened, as if it had been written now."""
+    with graph_server.open() as graph:
+        claim = claimed(graph, opened(graph, 1)[1])
+        for portion in long_story():
+            graph.record(attempt_owner(claim), portion)
+        (orphan,) = graph.orphans(claim.run_id, LATE, [claim.owner])
+        assert graph.close_interrupted(orphan, LATE)
+        calls = "MATCH (:Attempt {id: $id})-[:TOOK]->()-[:CALLED]->(c:ToolCall)"
+        read = f"{calls} RETURN c.seq, c.status, c.executed ORDER BY c.seq"
+        written = graph.query(read, {"id": claim.attempt_id}).rows
+        graph.query(f"{calls} REMOVE c.executed", {"id": claim.attempt_id}, write=True)
+        graph.query("MATCH (s:OrchestrateSchema) SET s.version = 1", write=True)
+    with graph_server.open() as graph:
+        assert graph.query(read, {"id": claim.attempt_id}).rows == written
+        assert graph.query("MATCH (s:OrchestrateSchema) RETURN s.version").rows == [[SCHEMA_VERSION]]
 
 
 def test_a_schema_of_a_newer_release_is_refused(empty: tuple[Path, GraphEndpoint]) -> None:

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.attempt import Owner
 from orchestrator.domain.errors import GraphError, StaleFenceError, UserError
-from orchestrator.domain.events import Event, FileWrite, GuardFired, ToolRequested
+from orchestrator.domain.events import Event, FileWrite, GuardFired, ReplyReceived, ToolFinished, ToolRequested
 from orchestrator.domain.plan import PlanningRound
 from orchestrator.domain.review import Review
+from orchestrator.domain.run import Claim
+from orchestrator.domain.tools import executed, executes
 from orchestrator.domain.verdict import Stop, Warn
 from orchestrator.store.graph_store import GraphStore
 from tests.support.graph_servers import GraphServer
@@ -54,6 +56,37 @@ def test_recording_the_same_again_changes_nothing(any_graph: GraphStore) -> None
         "MATCH (a:Attempt {id: $id})-[r:TOOK|REPORTED|REQUESTED]->() RETURN count(r) AS n", {"id": claim.attempt_id}
     )
     assert list(count.rows) == [[8]]
+
+
+def test_calls_tell_whether_they_were_executed(any_graph: GraphStore) -> None:
+    """What ran or may have run counts: no control tool, duplicate, refusal or defect, and nothing only asked for."""
+    _, run = opened(any_graph, 1)
+    claim = claimed(any_graph, run)
+    story = [event for portion in long_story() for event in portion]
+    last: dict[int, bool] = {}
+    for event in story:
+        any_graph.record(attempt_owner(claim), [event])  # each by itself: a call is started after its reply was written
+        if isinstance(event, ReplyReceived):
+            last |= {asked.seq: False for asked in event.reply.calls}
+        elif isinstance(event, ToolRequested):
+            last[event.seq] = executes(event.call, event.duplicate_of)
+        elif isinstance(event, ToolFinished):
+            last[event.seq] = executed(event.call, event.status)
+        assert _executed(any_graph, claim) == last
+    assert [seq for seq, counts in last.items() if counts] == [2, 14]
+    other = claimed(any_graph, opened(any_graph, 1)[1])
+    for portion in long_story():
+        any_graph.record(attempt_owner(other), portion)
+    assert _executed(any_graph, other) == last
+
+
+def _executed(graph: GraphStore, claim: Claim) -> dict[int, bool]:
+    """By the seq of the call, as stored."""
+    rows = graph.query(
+        "MATCH (:Attempt {id: $id})-[:TOOK]->(:Turn)-[:CALLED]->(c:ToolCall) RETURN c.seq, c.executed ORDER BY c.seq",
+        {"id": claim.attempt_id},
+    ).rows
+    return {row[0]: row[1] for row in rows}
 
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=40)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.errors import StaleFenceError
+from orchestrator.domain.events import ToolRequested
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.run import Run
 from orchestrator.store.graph_store import GraphStore
@@ -139,18 +140,26 @@ def test_leases_are_renewed_by_owner(any_graph: GraphStore) -> None:
 
 def test_an_orphan_is_closed_as_interrupted_and_its_successor_follows_it(any_graph: GraphStore) -> None:
     """A process that dies leaves a lease that expires, an attempt closed as interrupted by the next one, unfinished
-    calls marked, and a successor with a higher fence that follows it."""
+    calls marked (of which the one that had begun counts), and a successor with a higher fence that follows it."""
     plan, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
-    any_graph.record(attempt_owner(claim), [turn(1), reply(1, (call(2),), at=T0 + timedelta(seconds=7))])
+    begun, later = call(2), call(3)
+    at = T0 + timedelta(seconds=7)
+    any_graph.record(
+        attempt_owner(claim),
+        [turn(1), reply(1, (begun, later), at=at), ToolRequested(at=at, turn_seq=1, call=begun)],
+    )
     (orphan,) = any_graph.orphans(run.id, LATE, [])
     assert (orphan.task_key, orphan.owner, orphan.last_event_at) == ("t0", "me", T0 + timedelta(seconds=7))
     assert any_graph.close_interrupted(orphan, LATE)
     assert not any_graph.close_interrupted(orphan, LATE)
     assert any_graph.orphans(run.id, LATE, []) == ()
     assert statuses(any_graph, plan) == {"t0": "pending"}
-    calls = any_graph.query("MATCH (c:ToolCall {id: $id}) RETURN c.status", {"id": f"{claim.attempt_id}:2"})
-    assert list(calls.rows) == [["interrupted"]]
+    calls = any_graph.query(
+        "MATCH (:Attempt {id: $id})-[:TOOK]->()-[:CALLED]->(c) RETURN c.status, c.executed ORDER BY c.seq",
+        {"id": claim.attempt_id},
+    )
+    assert list(calls.rows) == [["interrupted", True], ["interrupted", False]]
     successor = claimed(any_graph, run, "next")
     assert (successor.number, successor.fence) == (2, orphan.fence + 2)
     first, second = any_graph.history(claim.task.id)

@@ -1,5 +1,5 @@
-// What was held against an attempt. $attempt; columns: code, severity, message, requiredFix, locus, source
+// What was held against an attempt. $attempt; columns: id, code, severity, message, required_fix, locus, source
 MATCH (a:Attempt {id: $attempt})-[:FOUND|REVIEWED_BY|RAISED*1..2]->(f:Finding)
 RETURN DISTINCT f.id AS id, f.code AS code, f.severity AS severity, f.message AS message,
-       f.requiredFix AS requiredFix, f.locus AS locus, f.source AS source
+       f.requiredFix AS required_fix, f.locus AS locus, f.source AS source
 ORDER BY source, code, locus, id

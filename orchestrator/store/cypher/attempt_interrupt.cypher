@@ -1,5 +1,5 @@
 // Purpose: close a locked attempt whose owner is gone, with what its turns and calls came to; a turn without a reply
-// counts with what it reserved, a call without a result as executed.
+// counts with what it reserved, a call that had begun as executed.
 // Parameters: $attemptId, $fence (the new one), $at (ISO), $detail, $durationMs.
 MATCH (a:Attempt {id: $attemptId})
 OPTIONAL MATCH (a)-[:TOOK]->(t:Turn)
@@ -11,7 +11,7 @@ WITH a, count(t) AS turns,
      sum(coalesce(CASE WHEN open THEN t.reservedUsd ELSE t.costUsd END, 0.0)) AS usd,
      sum(CASE WHEN t IS NOT NULL AND (CASE WHEN open THEN t.reservedUsd ELSE t.costUsd END) IS NULL THEN 1 ELSE 0 END) AS unknown
 OPTIONAL MATCH (a)-[:TOOK]->(:Turn)-[:CALLED]->(c:ToolCall)
-WHERE c.status IN ['ok', 'error', 'interrupted'] AND c.control = false AND coalesce(c.errorKind, '') <> 'malformed'
+WHERE c.executed
 WITH a, turns, promptTokens, cachedTokens, completionTokens, usd, unknown, count(c) AS calls
 SET a.status = 'interrupted', a.stopReason = 'interrupted', a.stopDetail = $detail, a.fence = $fence,
     a.finishedAt = datetime($at), a.durationMs = $durationMs, a.turnCount = turns, a.toolCallCount = calls,

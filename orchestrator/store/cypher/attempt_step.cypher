@@ -1,8 +1,8 @@
 // Purpose: the hot path. Lock and fence an attempt, then write what happened to it or to its review: turns about to be
 //   made, replies with the calls that they ask for, calls about to run, results with the files that they changed.
 // Parameters: $attemptId, $ownerId (the attempt's or its review's), $fence, $live (statuses), $at (ISO),
-//   $requested [properties], $settled [{id, turn, calls [properties]}], $started [{id, startedAt, duplicateOf}],
-//   $finished [{id, call, writes [{path, name, write}]}]; instants are ISO strings.
+//   $requested [properties], $settled [{id, turn, calls [properties]}], $started [{id, startedAt, duplicateOf,
+//   executed}], $finished [{id, call, writes [{path, name, write}], executed}]; instants are ISO strings.
 // Columns: id (no row: the fence is not current).
 MATCH (a:Attempt {id: $attemptId})
 SET a.lastEventAt = datetime($at)
@@ -20,17 +20,18 @@ FOREACH (row IN $settled |
   SET t += row.turn, t.at = datetime(row.turn.at)
   FOREACH (call IN row.calls |
     MERGE (c:ToolCall {id: call.id})
-    SET c += call, c.startedAt = datetime(call.startedAt)
+    SET c.executed = false, c += call, c.startedAt = datetime(call.startedAt)
     MERGE (t)-[:CALLED]->(c)
   )
 )
 FOREACH (row IN $started |
   MERGE (c:ToolCall {id: row.id})
-  SET c.status = 'running', c.startedAt = datetime(row.startedAt), c.duplicateOf = row.duplicateOf
+  SET c.status = 'running', c.startedAt = datetime(row.startedAt), c.duplicateOf = row.duplicateOf,
+      c.executed = row.executed
 )
 FOREACH (row IN $finished |
   MERGE (c:ToolCall {id: row.id})
-  SET c += row.call, c.finishedAt = datetime(row.call.finishedAt)
+  SET c += row.call, c.finishedAt = datetime(row.call.finishedAt), c.executed = row.executed
   FOREACH (change IN row.writes |
     MERGE (f:File {id: a.repository + ':' + change.path})
     ON CREATE SET f.path = change.path, f.name = change.name, f.repository = a.repository

@@ -1,4 +1,5 @@
-// Purpose: mark an attempt's unfinished calls, its review's too, as interrupted.
+// Purpose: mark an attempt's unfinished calls, its review's too, as interrupted. Those that had begun stay
+// executed.
 // Parameters: $attemptId.
 MATCH (a:Attempt {id: $attemptId})
 OPTIONAL MATCH (a)-[:REVIEWED_BY]->(v:Review)

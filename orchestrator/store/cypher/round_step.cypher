@@ -13,16 +13,17 @@ FOREACH (row IN $settled |
   SET t += row.turn, t.at = datetime(row.turn.at)
   FOREACH (call IN row.calls |
     MERGE (c:ToolCall {id: call.id})
-    SET c += call, c.startedAt = datetime(call.startedAt)
+    SET c.executed = false, c += call, c.startedAt = datetime(call.startedAt)
     MERGE (t)-[:CALLED]->(c)
   )
 )
 FOREACH (row IN $started |
   MERGE (c:ToolCall {id: row.id})
-  SET c.status = 'running', c.startedAt = datetime(row.startedAt), c.duplicateOf = row.duplicateOf
+  SET c.status = 'running', c.startedAt = datetime(row.startedAt), c.duplicateOf = row.duplicateOf,
+      c.executed = row.executed
 )
 FOREACH (row IN $finished |
   MERGE (c:ToolCall {id: row.id})
-  SET c += row.call, c.finishedAt = datetime(row.call.finishedAt)
+  SET c += row.call, c.finishedAt = datetime(row.call.finishedAt), c.executed = row.executed
 )
 RETURN owner.id AS id

@@ -1,0 +1,103 @@
+"""A plan, run, task or attempt in full, which trees a diff compares, and a repository's attempts replayed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from orchestrator.domain.errors import UserError
+from orchestrator.domain.plan import Plan
+from orchestrator.domain.run import Run
+from orchestrator.replay.history import inherited_events, replay_graph
+from orchestrator.replay.replay import ReplayLimits, parse_limits
+from orchestrator.reports.details import PlanDetails, RunDetails, TaskDetails, details_of, trees_of
+from orchestrator.reports.status import plan_and_run, plan_status
+from orchestrator.reports.timeline import Timeline
+from orchestrator.store.graph_store import GraphStore
+from tests.support.samples import T0, accepted, attempt_owner, claimed, long_story, opened, unfinished
+
+
+@dataclass(frozen=True)
+class History:
+    """A plan of two tasks: of the first, one attempt was cut off and its successor passed; the second waits."""
+
+    graph: GraphStore
+    plan: Plan
+    run: Run
+    task: str
+    cut_off: str
+    accepted: str
+
+
+@pytest.fixture
+def history(graph: GraphStore) -> History:
+    """The history, in a repository of this test's own."""
+    plan, run = opened(graph, 2)
+    first = claimed(graph, run)
+    for portion in long_story()[:3]:
+        graph.record(attempt_owner(first), portion)
+    (orphan,) = graph.orphans(run.id, T0, [first.owner])
+    assert graph.close_interrupted(orphan, T0)
+    second = claimed(graph, run)
+    graph.describe_attempt(second, {"tree_before": "tree1", "follows": first.attempt_id})
+    for portion in long_story()[:3]:
+        graph.record(attempt_owner(second), portion)
+    graph.await_review(second, "Done.", "tree9", T0)
+    assert graph.conclude(second, accepted(second))
+    return History(graph, plan, run, first.task.id, first.attempt_id, second.attempt_id)
+
+
+def test_every_kind_of_record_is_told_in_full(history: History) -> None:
+    """A plan with its rounds, a run and a task with their attempts, an attempt's story; nothing else is shown."""
+    plan = details_of(history.graph, "Plan", history.plan.id)
+    run = details_of(history.graph, "Run", history.run.id)
+    task = details_of(history.graph, "Task", history.task)
+    attempt = details_of(history.graph, "Attempt", history.accepted)
+    assert isinstance(plan, PlanDetails) and plan.rounds == () and len(plan.plan.tasks) == 2
+    assert isinstance(run, RunDetails) and isinstance(task, TaskDetails) and isinstance(attempt, Timeline)
+    assert [row["attempt"] for row in run.attempts] == [row["attempt"] for row in task.attempts]
+    assert (task.state.status, task.diagnosis) == ("completed", {})
+    assert (attempt.plan_id, attempt.task_key, attempt.ended_by) == (history.plan.id, "t0", None)
+    with pytest.raises(UserError, match="is a Review"):
+        details_of(history.graph, "Review", "v1")
+
+
+def test_a_diff_compares_what_the_record_began_and_ended_with(history: History) -> None:
+    """An attempt's trees, the newest attempt's of a task, a run's commits; without a change there is nothing."""
+    graph = history.graph
+    assert trees_of(graph, "Attempt", history.accepted) == ("tree1", "tree9")
+    assert trees_of(graph, "Task", history.task) == ("tree1", "tree9")
+    assert trees_of(graph, "Run", history.run.id) == ("c0", "c0")
+    with pytest.raises(UserError, match="has no diff yet"):
+        trees_of(graph, "Attempt", history.cut_off)
+    with pytest.raises(UserError, match="has had no attempt"):
+        trees_of(graph, "Task", history.plan.tasks[1].task.id)
+    with pytest.raises(UserError, match="has no diff"):
+        trees_of(graph, "Plan", history.plan.id)
+
+
+def test_a_plan_stands_as_its_run_left_it(history: History) -> None:
+    """The newest run or the one asked for, with what it cost and what is going on; a run's id finds its plan."""
+    graph, plan = history.graph, history.plan
+    busy = claimed(graph, history.run)
+    newest = plan_status(graph, plan.id)
+    assert newest.run == replace(history.run, joined=False)
+    assert newest == plan_status(graph, plan.id, history.run.id)
+    assert [state.status for state in newest.tasks] == ["completed", "running"]
+    assert [(now.attempt, now.calls, now.tool) for now in newest.activity] == [(busy.attempt_id, 0, None)]
+    assert newest.spend == graph.spend(run_id=history.run.id)
+    assert plan_and_run(graph, plan.repository.id, history.run.id) == (plan.id, history.run.id)
+    assert graph.conclude(busy, unfinished())
+
+
+def test_a_repositorys_attempts_are_replayed_under_other_limits(history: History) -> None:
+    """Each attempt that ended, with what it inherited from the one that was cut off; or as a trace that goes on."""
+    graph, repository = history.graph, history.plan.repository.id
+    assert inherited_events(graph, history.cut_off) == ()
+    assert inherited_events(graph, history.accepted) == graph.events(history.cut_off)
+    own = replay_graph(graph, repository, ReplayLimits())["traces"]
+    assert [entry["id"] for entry in own] == [history.cut_off, history.accepted]
+    assert all(entry["stop"] is None for entry in own)
+    endless = replay_graph(graph, repository, parse_limits("budget = 1"), repeat_last=1)["traces"]
+    assert [entry["stop"]["reason"] for entry in endless] == ["budget_exhausted"] * 2
