@@ -115,7 +115,7 @@ def test_a_trace_reduced_to_facts_is_judged_as_it_was() -> None:
         )
         assert (
             [(f.verdict.code, f.at_tool_call) for f in one.fired]
-            == [(f.code, f.at_tool_call) for f in other.fired]
+            == [(f.verdict.code, f.at_tool_call) for f in other.fired]
             != []
         )
     assert not {"said", "secret"} & set(re.findall(r"[a-z]+", json.dumps(facts)))
