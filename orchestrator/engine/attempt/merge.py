@@ -11,7 +11,8 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.review import Review
 from orchestrator.domain.run import Claim
 from orchestrator.domain.workspace import MergeCommit
-from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded, AttemptRecord
+from orchestrator.engine.attempt.record import AttemptRecord
+from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start
 from orchestrator.engine.attempt.verification import commands_of, run_checks
 from orchestrator.engine.services import Services
