@@ -15,7 +15,7 @@ from orchestrator.domain.task import Task
 from orchestrator.engine.attempt.record import AttemptRecord
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
-from orchestrator.engine.attempt.verification import commands_of, without_snapshot
+from orchestrator.engine.attempt.verification import without_snapshot
 from orchestrator.engine.loop.approvals import AskPlanner
 from orchestrator.engine.loop.control_tools import WorkerControls
 from orchestrator.engine.loop.conversation import Conversation
@@ -64,7 +64,7 @@ def _assignment(
         number=claim.number,
         budget=claim.task.tool_call_budget,
         allowed_paths=start.allowed_paths,
-        verification=commands_of(plan, claim),
+        verification=plan.commands_of(claim.task),
         dependencies=dependencies,
         findings=tuple(f for f in previous.findings if f.blocking) if previous else (),
         failed_checks=tuple(c for c in previous.checks if c.outcome != "passed") if previous else (),

@@ -110,7 +110,7 @@ class AttemptRecord:
             stage=start.stage if start else 1,
             tree=verified_tree or worked_on or (start.tree if start else None),
             worker_output=self.worker_output,
-            usage=self.conversation.usage if self.conversation else Usage(),
+            usage=self.conversation.journal.usage if self.conversation else Usage(),
             at=self._services.clock.now(),
             duration_ms=(self._services.clock.monotonic() - self._began) * 1000,
             commit=commit,

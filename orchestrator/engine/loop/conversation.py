@@ -25,7 +25,6 @@ from orchestrator.domain.events import (
 from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
 from orchestrator.domain.ports import Clock, Session, Workspace
 from orchestrator.domain.tools import FINISHING_NAMES
-from orchestrator.domain.usage import Usage
 from orchestrator.domain.verdict import Refuse, Stop, Verdict
 from orchestrator.domain.workspace import writes_of
 from orchestrator.engine.cancellation import CancelToken
@@ -69,7 +68,7 @@ class ControlEffects(Protocol):
 
 class Conversation:
     """One session driven to its end. `base_files` are the paths of the attempt's base commit, `tree` the content that
-    it begins with."""
+    it begins with and, behind every call, the content that stands."""
 
     def __init__(
         self,
@@ -86,7 +85,7 @@ class Conversation:
     ) -> None:
         self.tree = tree
         self._session = session
-        self._journal = journal
+        self.journal = journal
         self._workspace = workspace
         self._meter = meter.opened() if meter else None
         self._controls = controls
@@ -99,11 +98,6 @@ class Conversation:
         self._results: dict[int, ToolResult] = {}
         self._recent: deque[str] = deque(maxlen=_RECENT_CALLS)
 
-    @property
-    def usage(self) -> Usage:
-        """What it has used so far."""
-        return self._journal.usage
-
     def run(self) -> ConversationResult:
         """Turn after turn until something ends it. Raises GraphError kinds; everything else is a result."""
         try:
@@ -111,13 +105,13 @@ class Conversation:
                 for call in self._ask():
                     self._call(call)
         except ConversationEnded as ended:
-            self._journal.append(Finished(at=self._clock.now(), reason=ended.result.reason))
-            self._journal.flush()
+            self.journal.append(Finished(at=self._clock.now(), reason=ended.result.reason))
+            self.journal.flush()
             return ended.result
 
     def _go_on(self) -> None:
         """Raise ConversationEnded where a guard has said Stop, or everything is cut short."""
-        stop = self._journal.stop
+        stop = self.journal.stop
         if stop is not None:
             raise ConversationEnded(ConversationResult(reason=stop.code, detail=stop.message, stop=stop))
         if self._cancelled.is_set():
@@ -147,7 +141,7 @@ class Conversation:
 
     def _request(self, request: ModelRequest) -> TurnRequested:
         """Record and judge the turn, reserve what it may cost, make it durable."""
-        at, journal = self._clock.now(), self._journal
+        at, journal = self._clock.now(), self.journal
         if request.compacted:
             journal.append(Compacted(at=at, request=request))
         turn = TurnRequested(seq=journal.next_seq(), at=at, request=request, counters=journal.guard_set.counters)
@@ -162,13 +156,13 @@ class Conversation:
         return turn
 
     def _replied(self, turn: TurnRequested, reply: ModelReply) -> tuple[ToolCall, ...]:
-        calls = tuple([self._numbered(call, self._journal.next_seq()) for call in reply.calls])
+        calls = tuple([self._numbered(call, self.journal.next_seq()) for call in reply.calls])
         event = ReplyReceived(seq=turn.seq, at=self._clock.now(), reply=replace(reply, calls=calls))
         self._turn_seq = turn.seq
         self._settle(event)
         if self._last_turn is not None and any(call.tool not in self._ending_tools for call in calls):
             # behind the last turn that fits a bound of run or task, nothing but finishing may be asked for
-            self._journal.append_verdicts((self._last_turn,), event.at)
+            self.journal.append_verdicts((self._last_turn,), event.at)
         if not calls:
             self._session.remind(self._with_warnings(_NO_ACTION.format(finish=" or ".join(sorted(self._ending_tools)))))
         return calls
@@ -179,14 +173,14 @@ class Conversation:
     def _settle(self, event: ReplyReceived) -> None:
         if self._meter:
             self._meter.settle(event)
-        self._journal.append(event)
+        self.journal.append(event)
 
     @property
     def _withholds_tools(self) -> bool:
-        return self._last_turn is not None or self._journal.guard_set.withholds_tools
+        return self._last_turn is not None or self.journal.guard_set.withholds_tools
 
     def _notices(self) -> list[str]:
-        guard_set = self._journal.guard_set
+        guard_set = self.journal.guard_set
         left = max(guard_set.budget - guard_set.calls_executed, 0)
         notices = [f"Tool calls used: {guard_set.calls_executed} of {guard_set.budget}; {left} left."]
         if self._withholds_tools:
@@ -201,7 +195,7 @@ class Conversation:
     def _call(self, call: ToolCall) -> None:
         """Record, judge, act, record. A Stop before the call is its answer; one after it ends what comes next."""
         self._go_on()
-        journal, at = self._journal, self._clock.now()
+        journal, at = self.journal, self._clock.now()
         earlier = journal.guard_set.earlier(call)
         event = ToolRequested(at=at, turn_seq=self._turn_seq, call=call, duplicate_of=earlier)
         verdicts = journal.append(event)
@@ -229,15 +223,15 @@ class Conversation:
         if call.tool in self._ending_tools:
             return ToolResult.said("Received."), "ok"
         if call.control and self._controls is not None:
-            return self._controls.apply(call, self._journal, self.tree, tuple(self._recent)), "ok"
-        self._journal.flush()
+            return self._controls.apply(call, self.journal, self.tree, tuple(self._recent)), "ok"
+        self.journal.flush()
         result = self._session.execute(call, within_s=self._seconds_left())
         return result, "ok" if result.ok else "error"
 
     def _seconds_left(self) -> float | None:
         """Until the nearest deadline of attempt, task and run: no command outlives it."""
         at = self._clock.now()
-        left = [self._journal.guard_set.seconds_left(at), self._meter.seconds_left(at) if self._meter else None]
+        left = [self.journal.guard_set.seconds_left(at), self._meter.seconds_left(at) if self._meter else None]
         return min((seconds for seconds in left if seconds is not None), default=None)
 
     def _finish(self, call: ToolCall, result: ToolResult, status: CallStatus) -> None:
@@ -248,7 +242,7 @@ class Conversation:
         )
         self._results[call.seq] = result
         self._recent.append(f"{call.tool} {call.brief} [{status}]")
-        self._journal.append(event)
+        self.journal.append(event)
         self._session.answer(call, self._with_warnings(result.text + notice))
 
     def _look(
@@ -267,6 +261,6 @@ class Conversation:
 
     def _with_warnings(self, text: str) -> str:
         """A warning reaches the model once, with the next thing that it is told."""
-        told = "".join(f"\n[warning: {message}]" for message in self._journal.warnings)
-        self._journal.warnings.clear()
+        told = "".join(f"\n[warning: {message}]" for message in self.journal.warnings)
+        self.journal.warnings.clear()
         return text + told

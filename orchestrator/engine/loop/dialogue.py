@@ -78,7 +78,7 @@ def converse(
         cancelled=services.cancelled,
     )
     result = conversation.run()
-    return Dialogue(result=result, usage=conversation.usage, duration_ms=(services.clock.monotonic() - started) * 1000)
+    return Dialogue(result=result, usage=journal.usage, duration_ms=(services.clock.monotonic() - started) * 1000)
 
 
 def _with_one_repair(limits: GuardLimits) -> GuardLimits:
