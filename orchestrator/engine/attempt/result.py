@@ -127,11 +127,10 @@ def attempt_result(
     head_before: str | None = None,
 ) -> AttemptResult:
     """What the end means for attempt and task. Pure; `commit` and `head_before` go with an accepted one."""
-    accepted, verified = end.status == "accepted", end.verified
+    accepted, verified, held = end.status == "accepted", end.verified, _held(end)
     attempts: tuple[EndedAttempt, ...] = (*earlier, end)
     exhausted = None if accepted else policy.exhausted(attempts)
     changes = verified.changes if verified else ()
-    held = _held(end)
     return AttemptResult(
         attempt_status=end.status,
         stop_reason=end.stop_reason,
