@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from agents.chat.json_tools import new_call_id
-from agents.chat.port import RawToolCall
+from agents.chat.json_tools import asked_call
+from orchestrator.domain.model_io import ModelReply, ToolCall
 
 _MOST_TOKENS = 10**9
 """More than any reply can use: a count beyond it is none, and the graph's integers hold it."""
@@ -16,26 +15,6 @@ _MOST_TOKENS = 10**9
 
 class MalformedReplyError(Exception):
     """The reply is no chat completion; the message says what is wrong with it."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReportedUsage:
-    """The endpoint's own count of tokens."""
-
-    prompt: int
-    cached: int
-    completion: int
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """The parts of a reply that we use. `usage` is None where the endpoint reported none."""
-
-    text: str
-    tool_calls: tuple[RawToolCall, ...]
-    finish_reason: str
-    model: str
-    usage: ReportedUsage | None
 
 
 def decode_reply(body: bytes) -> Mapping[str, Any]:
@@ -49,8 +28,8 @@ def decode_reply(body: bytes) -> Mapping[str, Any]:
     return value
 
 
-def completion(reply: Mapping[str, Any]) -> Completion:
-    """The first choice's message. Raises MalformedReplyError where it is missing."""
+def completion(reply: Mapping[str, Any]) -> ModelReply:
+    """The first choice's message, `estimated` where no usage is reported. Raises MalformedReplyError without one."""
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise MalformedReplyError("no choices")
@@ -59,12 +38,12 @@ def completion(reply: Mapping[str, Any]) -> Completion:
         raise MalformedReplyError("a choice without a message")
     calls = _tool_calls(message.get("tool_calls"))
     finish = choices[0].get("finish_reason") or ("tool_calls" if calls else "stop")
-    return Completion(
+    return ModelReply(
         text=_text(message),
-        tool_calls=calls,
+        calls=calls,
         finish_reason=str(finish),
         model=str(reply.get("model") or ""),
-        usage=_usage(reply.get("usage")),
+        **_usage(reply.get("usage")),
     )
 
 
@@ -75,39 +54,34 @@ def _text(message: Mapping[str, Any]) -> str:
     return str(content or message.get("refusal") or "")
 
 
-def _tool_calls(raw: Any) -> tuple[RawToolCall, ...]:
+def _tool_calls(raw: Any) -> tuple[ToolCall, ...]:
     """Every call with an id of its own: some servers send none, or the same one twice."""
-    calls: list[RawToolCall] = []
+    calls: list[ToolCall] = []
     seen: set[str] = set()
     for item in raw if isinstance(raw, list) else ():
         function = item.get("function") if isinstance(item, dict) else None
         if not isinstance(function, dict):
             raise MalformedReplyError("a tool call without a function")
         call_id = str(item.get("id") or "")
-        if not call_id or call_id in seen:
-            call_id = new_call_id()
+        name, arguments = str(function.get("name") or ""), function.get("arguments")
+        calls.append(
+            asked_call("" if call_id in seen else call_id, name, "{}" if arguments in (None, "") else arguments)
+        )
         seen.add(call_id)
-        calls.append(RawToolCall(call_id, str(function.get("name") or ""), _arguments(function.get("arguments"))))
     return tuple(calls)
 
 
-def _arguments(raw: Any) -> str:
-    if raw is None or raw == "":
-        return "{}"
-    return raw if isinstance(raw, str) else json.dumps(raw)
-
-
-def _usage(raw: Any) -> ReportedUsage | None:
-    if not isinstance(raw, dict):
-        return None
-    prompt, output = _count(raw.get("prompt_tokens")), _count(raw.get("completion_tokens"))
+def _usage(raw: Any) -> dict[str, Any]:
+    """The endpoint's own count of tokens, as a reply's fields."""
+    usage = raw if isinstance(raw, dict) else {}
+    prompt, output = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     if prompt is None or output is None:
-        return None
-    details = raw.get("prompt_tokens_details")
+        return {"estimated": True}
+    details = usage.get("prompt_tokens_details")
     cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
     if cached is None:
-        cached = _count(raw.get("prompt_cache_hit_tokens"))  # DeepSeek's name for it
-    return ReportedUsage(prompt, min(cached or 0, prompt), output)
+        cached = _count(usage.get("prompt_cache_hit_tokens"))  # DeepSeek's name for it
+    return {"prompt_tokens": prompt, "cached_tokens": min(cached or 0, prompt), "completion_tokens": output}
 
 
 def _count(value: Any) -> int | None:

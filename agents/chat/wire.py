@@ -19,7 +19,8 @@ import openai
 
 from agents.chat.endpoint import ModelEndpoint
 from agents.chat.failures import Refusal, RetryableError, endpoint_refusal, judge_failure, retry_after_seconds
-from agents.chat.replies import Completion, MalformedReplyError, completion, decode_reply
+from agents.chat.replies import MalformedReplyError, completion, decode_reply
+from orchestrator.domain.model_io import ModelReply
 from orchestrator.domain.ports import Clock
 
 MAX_REPLY_BYTES = 32 * 1024 * 1024
@@ -39,7 +40,7 @@ class Wire:
         self._headers: dict[str, Any] = {} if endpoint.key else {"Authorization": openai.Omit()}
         self._kept: deque[openai.OpenAI] = deque()
 
-    def chat(self, body: Mapping[str, Any]) -> Completion:
+    def chat(self, body: Mapping[str, Any]) -> ModelReply:
         """One chat completion: the body goes out as it is given, past the client's transform of each message."""
         return self._read(lambda client: _chat(client, body, self._headers), completion)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agents.chat.port import RawToolCall, ToolSchema
+from agents.chat.port import ToolSchema
 from agents.tools.catalogue import FINISHING
 from agents.tools.port import Arguments, Tool, ToolEnv, ToolOutput
 from agents.tools.schema import description, parameters, tool_schema
@@ -50,35 +50,33 @@ class Toolbox:
         known = set((tool.schema or tool.arguments).model_fields)
         return isinstance(value, dict) and len(known & set(value)) >= max(2, (len(value) + 1) // 2)
 
-    def parse(self, raw: RawToolCall, call_id: str, *, cut_off: bool = False) -> ToolCall:
+    def parse(self, asked: ToolCall, *, cut_off: bool = False) -> ToolCall:
         """The call, checked. What cannot be executed has a `defect` that says why and what to send instead;
         `cut_off` says that the reply ended at the output limit."""
-        tool = self._tools.get(raw.name)
+        tool = self._tools.get(asked.tool)
         try:
-            given = _json_object(raw.arguments)
+            given = _json_object(asked.arguments_json)
         except (ValueError, RecursionError) as error:
             hint = " The reply ended at the output limit: send less at once." if cut_off else ""
-            return _defective(raw, call_id, tool, raw.arguments, f"no JSON object: {cut(str(error), 200)}.{hint}")
+            return _defective(asked, tool, asked.arguments_json, f"no JSON object: {cut(str(error), 200)}.{hint}")
         if tool is None:
-            return _defective(raw, call_id, None, given, self._unknown(raw.name))
+            return _defective(asked, None, given, self._unknown(asked.tool))
         try:
-            return self._checked(tool, raw, call_id, given)
+            return self._checked(tool, asked, given)
         except ValidationError as error:
-            return _defective(raw, call_id, tool, given, _invalid(error, tool))
+            return _defective(asked, tool, given, _invalid(error, tool))
         except (ValueError, RecursionError) as error:
-            return _defective(raw, call_id, tool, given, cut(str(error), 200))
+            return _defective(asked, tool, given, cut(str(error), 200))
 
-    def _checked(self, tool: Tool, raw: RawToolCall, call_id: str, given: Mapping[str, Any]) -> ToolCall:
+    def _checked(self, tool: Tool, asked: ToolCall, given: Mapping[str, Any]) -> ToolCall:
         strict = tool.arguments.model_config.get("extra") == "forbid"
         arguments = tool.arguments.model_validate(given, strict=strict).model_dump()
         identity = {name: value for name, value in arguments.items() if name not in tool.cosmetic}
         path = self._relative(arguments.get("path"))
         if path is not None:
             identity["path"] = path
-        return ToolCall(
-            call_id=call_id,
-            tool=tool.name,
-            arguments_json=raw.arguments,
+        return replace(
+            asked,
             arguments=arguments,
             signature=signature(tool.name, canonical(identity)),
             mutating=tool.touches != "nothing",
@@ -173,16 +171,12 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON value")
 
 
-def _defective(raw: RawToolCall, call_id: str, tool: Tool | None, arguments: Any, why: str) -> ToolCall:
+def _defective(asked: ToolCall, tool: Tool | None, arguments: Any, why: str) -> ToolCall:
     about = f"The arguments of {tool.name} are not valid: {why}" if tool else why
-    return ToolCall(
-        call_id=call_id,
-        tool=wire_name(raw.name),
-        arguments_json=raw.arguments,
-        arguments={},
-        signature=signature(raw.name, arguments),
-        mutating=False,
-        pure=False,
+    return replace(
+        asked,
+        tool=wire_name(asked.tool),
+        signature=signature(asked.tool, arguments),
         control=tool is not None and tool.control,
         defect=f"Not executed: {about}",
     )
