@@ -31,8 +31,8 @@ class Opening:
 
 
 class ChatSession:
-    """The one implementation of the port Session. `submit` names the tool whose bare arguments a reply's text may hold;
-    `redact` takes the secrets out of whatever the model is shown. Not thread-safe, but for execute()."""
+    """The one implementation of the port Session. `redact` takes the secrets out of whatever the model is shown. Not
+    thread-safe, but for execute()."""
 
     def __init__(
         self,
@@ -42,12 +42,11 @@ class ChatSession:
         workspace: Workspace | None,
         *,
         read_only: bool = False,
-        submit: str = "",
         redact: Callable[[str], str] = str,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._chat = chat
-        self._submit = submit
+        self.model = chat.model
         self._redact = redact
         self._limits = WindowLimits(token_cap=int(_prompt_tokens(chat) * (1 - _MARGIN)))
         chars = result_chars(chat)
@@ -62,18 +61,9 @@ class ChatSession:
         page = chars - _PAGE_MARGIN
         bench = ToolEnv(workspace, self._transcript, page_chars=page, read_only=read_only) if workspace else None
         self._tools = Toolbox(tools, bench, monotonic)
+        self.control_tools = self._tools.control_tools
         self._ids: set[str] = set()
         self._ok: dict[str, bool] = {}
-
-    @property
-    def model(self) -> str:
-        """The model's name."""
-        return self._chat.model
-
-    @property
-    def control_tools(self) -> frozenset[str]:
-        """The tools whose effect is the engine's."""
-        return self._tools.control_tools
 
     def compose(self, notices: Sequence[str], *, withhold_tools: bool = False, shrink: int = 0) -> ModelRequest:
         """The next request (port Session). Raises ValueError while a call waits for its result."""
@@ -129,11 +119,12 @@ class ChatSession:
         return replace(answer, calls=calls)
 
     def _written_calls(self, text: str) -> tuple[ToolCall, ...]:
-        """Calls that a weak model wrote into its text, and the submit tool's bare object."""
+        """Calls that a weak model wrote into its text, or the bare arguments of the one tool that ends the work."""
         found = [call for call in tool_calls_in_text(text) if self._tools.knows(call.tool)]
-        if not found and self._submit:
-            values = [value for value in json_values(text) if self._tools.fits(self._submit, value)]
-            found = [asked_call("", self._submit, value) for value in values[-1:]]
+        if not found and len(self._tools.finishing_tools) == 1:
+            submit = self._tools.finishing_tools[0]
+            values = [value for value in json_values(text) if self._tools.fits(submit, value)]
+            found = [asked_call("", submit, value) for value in values[-1:]]
         return tuple(replace(call, call_id="") for call in found)
 
     def _fresh_id(self, wanted: str) -> str:

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from agents.chat.json_tools import asked_call
 from agents.tools import catalogue
-from agents.tools.schema import parameters
-from agents.tools.signature import canonical, signature
-from agents.tools.toolbox import Toolbox, wire_arguments, wire_name
+from agents.tools.toolbox import Toolbox, canonical, signature, wire_arguments, wire_name
 from orchestrator.domain.ports import Workspace
 from tests.agents.tools.conftest import Do, Parse
 
@@ -143,7 +141,7 @@ def test_flags_of_the_tools(parse: Parse) -> None:
     """Each tool is pure, mutating or control as the guards count it."""
     pure = {tool.name for tool in catalogue.WORKER if tool.pure}
     mutating = {tool.name for tool in catalogue.WORKER if tool.touches != "nothing"}
-    control = {tool.name for tool in catalogue.WORKER if tool.control}
+    control = {tool.name for tool in catalogue.WORKER if tool.run is None}
     assert pure == {"read_file", "list_files", "search", "read_output"}
     assert mutating == {"write_file", "edit_file", "delete_file", "run_command"}
     assert control == {"finish_task", "give_up", "report_progress", "request_budget", "request_scope"}
@@ -167,7 +165,7 @@ def _objects(schema: Any) -> list[dict[str, Any]]:
 )
 def test_schemas_are_closed_described_and_plain(tool: Any) -> None:
     """Every object of a tool's schema refuses further properties, describes its own, and needs no references."""
-    schema = parameters(tool.schema or tool.arguments)
+    schema = tool.schema["function"]["parameters"]
     text = json.dumps(schema)
     assert "$ref" not in text
     assert '"title": "' not in text.replace('"title": {"', "")
