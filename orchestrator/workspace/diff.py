@@ -11,7 +11,7 @@ from pygit2.enums import DeltaStatus, DiffOption, FileMode
 from orchestrator.domain.errors import WorkspaceError
 from orchestrator.domain.workspace import FileChange
 from orchestrator.workspace.git import Git
-from orchestrator.workspace.repository import printable
+from orchestrator.workspace.paths import printable
 
 ChangeStatus = Literal["added", "modified", "deleted"]
 EntryKind = Literal["file", "executable", "symlink", "gitlink"]
