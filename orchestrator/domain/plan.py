@@ -46,6 +46,10 @@ class Plan:
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
+    def commands_of(self, task: Task) -> tuple[str, ...]:
+        """What an attempt at the task must pass: its own verification commands, then the plan's."""
+        return tuple(dict.fromkeys((*task.verification, *self.verification)))
+
 
 @dataclass(frozen=True, slots=True)
 class PlanningRound:

@@ -18,7 +18,6 @@ from orchestrator.domain.progress import RoundEnded, RoundStarted
 from orchestrator.domain.usage import Usage, total_usage
 from orchestrator.engine.loop.conversation import ConversationResult
 from orchestrator.engine.loop.dialogue import Dialogue, converse
-from orchestrator.engine.loop.metering import unbounded
 from orchestrator.engine.loop.progress import ProgressFeed
 from orchestrator.engine.services import Services
 from orchestrator.planning.plan_file import PlanFile
@@ -130,7 +129,7 @@ def _round(
     session = services.planner.begin(assignment, workspace)
     round_id = f"{draft.id}:round{assignment.round}"
     if store:
-        services.writer.store_round(PlanningRound(round_id, draft.id, assignment.round))
+        services.writer.store_round(_opened(draft, assignment.round))
     services.listener(
         RoundStarted(at=services.clock.now(), number=assignment.round, purpose="plan", model=session.model)
     )
@@ -140,7 +139,7 @@ def _round(
         session=session,
         owner=Owner("PlanningRound", round_id),
         workspace=workspace,
-        meter=unbounded(),
+        meter=None,
         feed=ProgressFeed(services.listener, "plan", assignment.round),
         budget=assignment.budget,
         recorded=store,
@@ -197,6 +196,10 @@ def _defects(judged: Preflight) -> tuple[str, ...]:
     )
 
 
+def _opened(draft: Plan, number: int) -> PlanningRound:
+    return PlanningRound(id=f"{draft.id}:round{number}", plan_id=draft.id, number=number)
+
+
 def _round_ended(
     services: Services,
     draft: Plan,
@@ -208,19 +211,7 @@ def _round_ended(
     store: bool,
 ) -> None:
     if store:
-        services.writer.store_round(
-            PlanningRound(
-                id=f"{draft.id}:round{number}",
-                plan_id=draft.id,
-                number=number,
-                prompt_tokens=dialogue.usage.prompt_tokens,
-                cached_tokens=dialogue.usage.cached_tokens,
-                completion_tokens=dialogue.usage.completion_tokens,
-                cost_usd=dialogue.usage.cost_usd,
-                duration_ms=dialogue.duration_ms,
-                defects=defects,
-            )
-        )
+        services.writer.store_round(dialogue.completed(_opened(draft, number), defects))
     services.listener(
         RoundEnded(
             at=services.clock.now(),

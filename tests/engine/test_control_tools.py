@@ -69,7 +69,7 @@ def ask(tool: str, grant: Grant, inherited: Sequence[Event] = (), **arguments: o
         pure=False,
         control=True,
     )
-    outcome, _ = controls.apply(call, journal, "tree", ("read_file calc.py [ok]",))
+    outcome = controls.apply(call, journal, "tree", ("read_file calc.py [ok]",))
     journal.flush()
     return outcome.text, kept.events[0]
 

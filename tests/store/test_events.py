@@ -251,7 +251,7 @@ def test_a_long_text_is_stored_head_and_tail_and_kept_whole_beside(graph_server:
             turn(1),
             reply(1, (asked,)),
             ToolRequested(at=T0, turn_seq=1, call=asked),
-            finished(asked, result=whole),
+            finished(asked, text=whole),
         ]
         graph.record(attempt_owner(claim), story)
         assert list(graph.events(claim.attempt_id)) == story
@@ -285,7 +285,7 @@ def test_known_secrets_are_stored_nowhere(graph_server: GraphServer) -> None:
         )
         done = finished(
             asked,
-            result=f"{secret} " * 2_000,
+            text=f"{secret} " * 2_000,
             writes=(FileWrite(path=f"shop/{secret}.py", added=1, removed=1, blob="b"),),
         )
         graph.record(attempt_owner(claim), [turn(1), reply(1, (asked,), text=secret), fired, done])

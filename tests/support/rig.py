@@ -28,7 +28,6 @@ from orchestrator.engine.cancellation import CancelToken
 from orchestrator.engine.loop.control_tools import Grant, WorkerControls
 from orchestrator.engine.loop.conversation import Conversation, ConversationResult
 from orchestrator.engine.loop.journal import Journal
-from orchestrator.engine.loop.metering import unbounded
 from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.workspace.workspaces import ShadowWorkspaces
@@ -235,7 +234,7 @@ def _walk(
         session=session,
         journal=journal,
         workspace=workspace,
-        meter=unbounded(),
+        meter=None,
         controls=WorkerControls(task=task(budget), findings=(), policy=arbiter, clock=clock, changed=lambda _tree: ()),
         clock=clock,
         cancelled=CancelToken(),

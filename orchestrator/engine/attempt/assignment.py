@@ -12,21 +12,23 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Session, Workspace
 from orchestrator.domain.run import Claim
 from orchestrator.domain.task import Task
-from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded, AttemptRecord
+from orchestrator.engine.attempt.record import AttemptRecord
+from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
-from orchestrator.engine.attempt.verification import commands_of, without_snapshot
-from orchestrator.engine.loop.approvals import ask_planner
+from orchestrator.engine.attempt.verification import without_snapshot
+from orchestrator.engine.loop.approvals import AskPlanner
 from orchestrator.engine.loop.control_tools import WorkerControls
 from orchestrator.engine.loop.conversation import Conversation
 from orchestrator.engine.loop.journal import Journal
 from orchestrator.engine.loop.metering import Meter
-from orchestrator.engine.loop.progress import ProgressFeed
-from orchestrator.engine.loop.turn_log import TurnLog
+from orchestrator.engine.loop.progress import ProgressFeed, TurnLog
 from orchestrator.engine.services import Services
 from orchestrator.guards.guard_set import GuardSet, replay
 
 
-def do_work(services: Services, plan: Plan, claim: Claim, start: Start, meter: Meter, record: AttemptRecord) -> Work:
+def do_work(
+    services: Services, plan: Plan, claim: Claim, start: Start, meter: Meter | None, record: AttemptRecord
+) -> Work:
     """Open a workspace, have the worker work in it, take what it hands in. Raises AttemptEnded for a conversation that
     ends in any other way than by finish_task, and for a workspace that cannot be snapshotted."""
     with closing(services.workspaces.open(claim.attempt_id, start.tree, head=start.base)) as workspace:
@@ -62,7 +64,7 @@ def _assignment(
         number=claim.number,
         budget=claim.task.tool_call_budget,
         allowed_paths=start.allowed_paths,
-        verification=commands_of(plan, claim),
+        verification=plan.commands_of(claim.task),
         dependencies=dependencies,
         findings=tuple(f for f in previous.findings if f.blocking) if previous else (),
         failed_checks=tuple(c for c in previous.checks if c.outcome != "passed") if previous else (),
@@ -71,7 +73,9 @@ def _assignment(
     )
 
 
-def _controls(services: Services, claim: Claim, start: Start, workspace: Workspace, meter: Meter) -> WorkerControls:
+def _controls(
+    services: Services, claim: Claim, start: Start, workspace: Workspace, meter: Meter | None
+) -> WorkerControls:
     feed = ProgressFeed(services.listener, claim.task.key, claim.number)
 
     def changed(tree: str) -> tuple[str, ...]:
@@ -80,7 +84,7 @@ def _controls(services: Services, claim: Claim, start: Start, workspace: Workspa
     return WorkerControls(
         task=claim.task,
         findings=start.previous.findings if start.previous else (),
-        policy=ask_planner(services, claim.attempt_id, workspace, meter, feed),
+        policy=AskPlanner(services, claim.attempt_id, workspace, meter, feed),
         clock=services.clock,
         changed=changed,
         inherited=start.inherited,
@@ -93,7 +97,7 @@ def _conversation(
     start: Start,
     session: Session,
     workspace: Workspace,
-    meter: Meter,
+    meter: Meter | None,
     controls: WorkerControls,
 ) -> Conversation:
     begun = GuardSet.begin(services.settings.guards, claim.task.tool_call_budget, start.allowed_paths)

@@ -11,9 +11,10 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.review import Review
 from orchestrator.domain.run import Claim
 from orchestrator.domain.workspace import MergeCommit
-from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded, AttemptRecord
+from orchestrator.engine.attempt.record import AttemptRecord
+from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start
-from orchestrator.engine.attempt.verification import commands_of, run_checks
+from orchestrator.engine.attempt.verification import run_checks
 from orchestrator.engine.services import Services
 from orchestrator.gates.checks import judge_checks, judge_unanswered, passed_over
 from orchestrator.gates.merge import judge_conflicts
@@ -74,7 +75,7 @@ def _check(
     passed over this very tree is run again."""
     tree = services.workspaces.tree_of(commit)
     passed = passed_over(tree, verified.checks)
-    commands = (*commands_of(plan, claim), *plan.full_verification)
+    commands = (*plan.commands_of(claim.task), *plan.full_verification)
     commands = tuple(command for command in dict.fromkeys(commands) if command not in passed)
     if not commands:
         return ()

@@ -15,7 +15,7 @@ from orchestrator.domain.attempt import AttemptSummary
 from orchestrator.domain.events import Event, ScopeDecided, ToolFinished
 from orchestrator.domain.ports import Workspaces
 from orchestrator.domain.run import Claim
-from orchestrator.engine.attempt.result import AttemptRecord
+from orchestrator.engine.attempt.record import AttemptRecord
 from orchestrator.engine.services import Services
 from orchestrator.gates.retry import resumes
 

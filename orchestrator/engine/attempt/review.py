@@ -44,7 +44,7 @@ def ask_verifier(
     work: Work,
     verified: VerificationResult,
     checkout: Workspace,
-    meter: Meter,
+    meter: Meter | None,
 ) -> Review:
     """Ask QC, at most twice when its answer decides nothing or leaves criteria without evidence; fails closed. Raises
     AttemptEnded unless the review passes."""
@@ -78,7 +78,7 @@ def _ask(
     checkout: Workspace,
     assignment: ReviewAssignment,
     verified: VerificationResult,
-    meter: Meter,
+    meter: Meter | None,
     number: int,
 ) -> ReviewResult:
     session = services.verifier.begin(assignment, checkout)

@@ -12,7 +12,7 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.run import Claim
 from orchestrator.engine.attempt.assignment import do_work
 from orchestrator.engine.attempt.merge import merge
-from orchestrator.engine.attempt.result import AttemptRecord
+from orchestrator.engine.attempt.record import AttemptRecord
 from orchestrator.engine.attempt.resume import find_start, take_over
 from orchestrator.engine.attempt.review import ask_verifier
 from orchestrator.engine.attempt.verification import fresh_checkout, verify
@@ -20,7 +20,7 @@ from orchestrator.engine.loop.metering import Meter
 from orchestrator.engine.services import Services
 
 
-def run_attempt(services: Services, plan: Plan, claim: Claim, meter: Meter) -> AttemptResult | None:
+def run_attempt(services: Services, plan: Plan, claim: Claim, meter: Meter | None) -> AttemptResult | None:
     """Resume, work, verify, review, merge. Whatever ends it raises AttemptEnded, and the node is closed by the record.
 
     None when another process has taken the task over. Raises the error that ends the whole run once the attempt is

@@ -39,7 +39,7 @@ def verify(
         *judge_outputs(task.files_written, _present(checkout, task.files_written)),
     )
     known = start.submitted.checks if start.submitted else ()  # of an attempt that was cut off after its checks
-    commands = commands_of(plan, claim)
+    commands = plan.commands_of(claim.task)
     checks = run_checks(services, claim, checkout, commands, pass_id=_pass_id(claim), tree=work.tree, known=known)
     verified = VerificationResult(
         id=_pass_id(claim),
@@ -67,11 +67,6 @@ def _end_unless_clean(services: Services, verified: VerificationResult) -> None:
 def without_snapshot(claim: Claim, tree: str, error: ToolError) -> VerificationResult:
     """The check pass of a workspace that no snapshot can be taken of; `tree` is the last one."""
     return VerificationResult(id=_pass_id(claim), tree=tree, findings=(nested_repository(str(error)),))
-
-
-def commands_of(plan: Plan, claim: Claim) -> tuple[str, ...]:
-    """The verification commands of an attempt: the task's own, then the plan's."""
-    return tuple(dict.fromkeys((*claim.task.verification, *plan.verification)))
 
 
 def run_checks(

@@ -5,8 +5,8 @@ They are free of the budget, never cached, and recorded as Checkpoint and Budget
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from orchestrator.domain.assignment import GrantRequest
@@ -16,7 +16,6 @@ from orchestrator.domain.globs import matches_any
 from orchestrator.domain.model_io import ToolCall, ToolResult
 from orchestrator.domain.ports import Clock
 from orchestrator.domain.task import Task
-from orchestrator.domain.verdict import Verdict
 from orchestrator.engine.loop.journal import Journal
 from orchestrator.planning.plan_file import repository_path
 
@@ -40,36 +39,23 @@ def refused_grant(reason: str, decided_by: str) -> Grant:
 GrantPolicy = Callable[[GrantRequest], Grant]
 
 
+@dataclass(kw_only=True)
 class WorkerControls:
-    """One attempt's control tools. At most one grant of each kind, calls at most half the original budget; what
-    the attempts that it continues were granted (`inherited`) counts, so that a crash gives no second grant."""
+    """One attempt's control tools. At most one grant of each kind, calls at most half the original budget; what the
+    attempts that it continues were granted (`inherited`) counts, so that a crash gives no second grant."""
 
-    def __init__(
-        self,
-        *,
-        task: Task,
-        findings: tuple[Finding, ...],
-        policy: GrantPolicy,
-        clock: Clock,
-        changed: Callable[[str], tuple[str, ...]],
-        inherited: Iterable[Event] = (),
-    ) -> None:
-        self.granted_paths: tuple[str, ...] = ()
-        self._task = task
-        self._findings_hash = findings_hash(findings)
-        self._policy = policy
-        self._clock = clock
-        self._changed = changed
-        self._granted = {
-            "calls" if isinstance(event, BudgetDecided) else "scope"
-            for event in inherited
-            if isinstance(event, BudgetDecided | ScopeDecided) and event.granted
-        }
+    task: Task
+    findings: tuple[Finding, ...]
+    policy: GrantPolicy
+    clock: Clock
+    changed: Callable[[str], tuple[str, ...]]
+    """The paths that differ between the attempt's base and a tree."""
+    inherited: Sequence[Event] = ()
+    granted_paths: tuple[str, ...] = ()
+    _granted: set[str] = field(default_factory=set)
 
-    def apply(
-        self, call: ToolCall, journal: Journal, tree: str, recent_calls: tuple[str, ...]
-    ) -> tuple[ToolResult, tuple[Verdict, ...]]:
-        """Record what the worker says or asks, and answer it. Verdicts are the guards' over that record."""
+    def apply(self, call: ToolCall, journal: Journal, tree: str, recent_calls: tuple[str, ...]) -> ToolResult:
+        """Record what the worker says or asks, and answer it."""
         if call.tool == "report_progress":
             return self._report(call, journal, tree)
         journal.flush()  # the question is durable before anybody is asked
@@ -78,40 +64,41 @@ class WorkerControls:
         if grant.granted:
             self._granted.add(request.kind)
             self.granted_paths += grant.paths
-        verdicts = journal.append(self._decided(request, grant, call.seq, journal))
-        return ToolResult.said(_answer(request, grant)), verdicts
+        journal.append(self._decided(request, grant, call.seq, journal))
+        return ToolResult.said(_answer(request, grant))
 
-    def _report(self, call: ToolCall, journal: Journal, tree: str) -> tuple[ToolResult, tuple[Verdict, ...]]:
+    def _report(self, call: ToolCall, journal: Journal, tree: str) -> ToolResult:
         event = ProgressReported(
             seq=journal.next_seq(),
-            at=self._clock.now(),
+            at=self.clock.now(),
             call_seq=call.seq,
             at_tool_call=journal.guard_set.calls_executed,
             description=str(call.arguments["description"]),
             tree_after=tree,
-            findings_hash=self._findings_hash,
+            findings_hash=findings_hash(self.findings),
         )
-        return ToolResult.said("Noted."), journal.append(event)
+        journal.append(event)
+        return ToolResult.said("Noted.")
 
     def _request(self, call: ToolCall, journal: Journal, tree: str, recent_calls: tuple[str, ...]) -> GrantRequest:
         kind: Literal["calls", "scope"] = "calls" if call.tool == "request_budget" else "scope"
         return GrantRequest(
             kind=kind,
-            task=self._task,
+            task=self.task,
             justification=str(call.arguments.get("justification", "")),
             additional=int(call.arguments.get("additional", 0)),
             paths=tuple(call.arguments.get("paths", ())),
             calls_used=journal.guard_set.calls_executed,
             budget=journal.guard_set.budget,
-            files_changed=self._changed(tree),
+            files_changed=self.changed(tree),
             recent_calls=recent_calls,
-            most=max(self._task.tool_call_budget // 2, 1),
+            most=max(self.task.tool_call_budget // 2, 1),
         )
 
     def _decide(self, request: GrantRequest) -> Grant:
-        if request.kind in self._granted:
+        if request.kind in self._granted or any(_is_grant(event, request.kind) for event in self.inherited):
             return refused_grant("Only one grant of each kind an attempt.", "rule")
-        answer = self._policy(request)
+        answer = self.policy(request)
         if not answer.granted:
             return refused_grant(answer.reason, answer.decided_by)
         amount = min(answer.amount, request.most, request.additional) if request.kind == "calls" else 0
@@ -126,7 +113,7 @@ class WorkerControls:
         if request.kind == "calls":
             return BudgetDecided(
                 seq=journal.next_seq(),
-                at=self._clock.now(),
+                at=self.clock.now(),
                 call_seq=seq,
                 additional=request.additional,
                 justification=request.justification,
@@ -137,7 +124,7 @@ class WorkerControls:
             )
         return ScopeDecided(
             seq=journal.next_seq(),
-            at=self._clock.now(),
+            at=self.clock.now(),
             call_seq=seq,
             paths=grant.paths if grant.granted else request.paths,
             justification=request.justification,
@@ -145,6 +132,11 @@ class WorkerControls:
             decided_by=grant.decided_by,
             reason=grant.reason,
         )
+
+
+def _is_grant(event: Event, kind: str) -> bool:
+    decided = BudgetDecided if kind == "calls" else ScopeDecided
+    return isinstance(event, decided) and event.granted
 
 
 def within(granted: Iterable[str], asked: tuple[str, ...]) -> tuple[str, ...]:

@@ -25,8 +25,7 @@ from orchestrator.domain.events import (
 from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
 from orchestrator.domain.ports import Clock, Session, Workspace
 from orchestrator.domain.tools import FINISHING_NAMES
-from orchestrator.domain.usage import Usage
-from orchestrator.domain.verdict import Refuse, Stop, Verdict, Warn
+from orchestrator.domain.verdict import Refuse, Stop, Verdict
 from orchestrator.domain.workspace import writes_of
 from orchestrator.engine.cancellation import CancelToken
 from orchestrator.engine.loop.journal import Journal
@@ -61,17 +60,15 @@ class ConversationEnded(Exception):  # noqa: N818 - no error: the way out of the
 class ControlEffects(Protocol):
     """The effects of the control tools that do not end the conversation."""
 
-    def apply(
-        self, call: ToolCall, journal: Journal, tree: str, recent_calls: tuple[str, ...]
-    ) -> tuple[ToolResult, tuple[Verdict, ...]]:
-        """Record what the control tool says, and answer it with what the guards say to that record. `recent_calls` are
-        the latest calls in one line each with their status, oldest first."""
+    def apply(self, call: ToolCall, journal: Journal, tree: str, recent_calls: tuple[str, ...]) -> ToolResult:
+        """Record what the control tool says, and answer it. `recent_calls` are the latest calls in one line each with
+        their status, oldest first."""
         ...
 
 
 class Conversation:
     """One session driven to its end. `base_files` are the paths of the attempt's base commit, `tree` the content that
-    it begins with."""
+    it begins with and, behind every call, the content that stands."""
 
     def __init__(
         self,
@@ -79,7 +76,7 @@ class Conversation:
         session: Session,
         journal: Journal,
         workspace: Workspace,
-        meter: Meter,
+        meter: Meter | None,
         controls: ControlEffects | None,
         clock: Clock,
         cancelled: CancelToken,
@@ -88,9 +85,9 @@ class Conversation:
     ) -> None:
         self.tree = tree
         self._session = session
-        self._journal = journal
+        self.journal = journal
         self._workspace = workspace
-        self._meter = meter.opened()
+        self._meter = meter.opened() if meter else None
         self._controls = controls
         self._ending_tools = session.control_tools & FINISHING_NAMES
         self._clock = clock
@@ -99,28 +96,24 @@ class Conversation:
         self._last_turn: Stop | None = None
         self._turn_seq = 0
         self._results: dict[int, ToolResult] = {}
-        self._warnings: list[str] = []
         self._recent: deque[str] = deque(maxlen=_RECENT_CALLS)
-
-    @property
-    def usage(self) -> Usage:
-        """What it has used so far."""
-        return self._journal.usage
 
     def run(self) -> ConversationResult:
         """Turn after turn until something ends it. Raises GraphError kinds; everything else is a result."""
         try:
             while True:
-                self._go_on()
                 for call in self._ask():
-                    self._go_on()
                     self._call(call)
         except ConversationEnded as ended:
-            self._journal.append(Finished(at=self._clock.now(), reason=ended.result.reason))
-            self._journal.flush()
+            self.journal.append(Finished(at=self._clock.now(), reason=ended.result.reason))
+            self.journal.flush()
             return ended.result
 
     def _go_on(self) -> None:
+        """Raise ConversationEnded where a guard has said Stop, or everything is cut short."""
+        stop = self.journal.stop
+        if stop is not None:
+            raise ConversationEnded(ConversationResult(reason=stop.code, detail=stop.message, stop=stop))
         if self._cancelled.is_set():
             raise ConversationEnded(ConversationResult(reason="interrupted", detail=self._cancelled.reason))
 
@@ -130,63 +123,64 @@ class Conversation:
         """One model call; after a context-length error the same again over a smaller window."""
         shrink = 0
         while True:
-            self._last_turn = self._meter.last_turn(self._clock.now())
+            self._go_on()
+            self._last_turn = self._meter.last_turn(self._clock.now()) if self._meter else None
             request = self._session.compose(self._notices(), withhold_tools=self._withholds_tools, shrink=shrink)
             turn = self._request(request)
             try:
-                reply = self._session.send(request)
+                return self._replied(turn, self._session.send(request))
             except ModelError as error:
                 self._settle(ReplyReceived.without_reply(turn, str(error), self._clock.now()))
+                self._go_on()
                 shrink += 1
                 too_long = isinstance(error, ContextLengthError)
                 if not too_long or shrink > _MOST_SHRINKS:
                     reason = "context_exhausted" if too_long else "model_error"
                     result = ConversationResult(reason=reason, detail=str(error), error=None if too_long else error)
                     raise ConversationEnded(result) from error
-                continue
-            return self._replied(turn, reply)
 
     def _request(self, request: ModelRequest) -> TurnRequested:
         """Record and judge the turn, reserve what it may cost, make it durable."""
-        at, verdicts = self._clock.now(), tuple[Verdict, ...]()
+        at, journal = self._clock.now(), self.journal
         if request.compacted:
-            verdicts = self._journal.append(Compacted(at=at, request=request))
-        counters = self._journal.guard_set.counters
-        turn = TurnRequested(seq=self._journal.next_seq(), at=at, request=request, counters=counters)
-        self._turn_seq = turn.seq
-        end = self._apply((*verdicts, *self._journal.append(turn)))
-        end = end or self._apply(self._journal.append_verdicts(self._meter.reserve(turn, self._journal), at))
-        if end is not None:  # never sent: it must not count as if it might have been
-            self._journal.append(ReplyReceived.without_reply(turn, f"Not sent: {end.reason}.", at, "not_sent"))
-            raise ConversationEnded(end)
-        self._journal.flush()
+            journal.append(Compacted(at=at, request=request))
+        turn = TurnRequested(seq=journal.next_seq(), at=at, request=request, counters=journal.guard_set.counters)
+        journal.append(turn)
+        if self._meter and journal.stop is None:
+            journal.append_verdicts(self._meter.reserve(turn, journal), at)
+        if journal.stop is not None:  # never sent: it must not count as if it might have been
+            why = f"Not sent: {journal.stop.code}."
+            journal.append(ReplyReceived.without_reply(turn, why, at, finish_reason="not_sent"))
+            self._go_on()
+        journal.flush()
         return turn
 
     def _replied(self, turn: TurnRequested, reply: ModelReply) -> tuple[ToolCall, ...]:
-        calls = tuple(self._numbered(call) for call in reply.calls)
+        calls = tuple([self._numbered(call, self.journal.next_seq()) for call in reply.calls])
         event = ReplyReceived(seq=turn.seq, at=self._clock.now(), reply=replace(reply, calls=calls))
+        self._turn_seq = turn.seq
         self._settle(event)
         if self._last_turn is not None and any(call.tool not in self._ending_tools for call in calls):
             # behind the last turn that fits a bound of run or task, nothing but finishing may be asked for
-            self._obey(self._journal.append_verdicts((self._last_turn,), event.at))
+            self.journal.append_verdicts((self._last_turn,), event.at)
         if not calls:
             self._session.remind(self._with_warnings(_NO_ACTION.format(finish=" or ".join(sorted(self._ending_tools)))))
         return calls
 
-    def _numbered(self, call: ToolCall) -> ToolCall:
-        overwrites = tuple(path for path in call.writes_to if path in self._base_files)
-        return replace(call, seq=self._journal.next_seq(), overwrites=overwrites)
+    def _numbered(self, call: ToolCall, seq: int) -> ToolCall:
+        return replace(call, seq=seq, overwrites=tuple([path for path in call.writes_to if path in self._base_files]))
 
     def _settle(self, event: ReplyReceived) -> None:
-        self._meter.settle(event)
-        self._obey(self._journal.append(event))
+        if self._meter:
+            self._meter.settle(event)
+        self.journal.append(event)
 
     @property
     def _withholds_tools(self) -> bool:
-        return self._last_turn is not None or self._journal.guard_set.withholds_tools
+        return self._last_turn is not None or self.journal.guard_set.withholds_tools
 
     def _notices(self) -> list[str]:
-        guard_set = self._journal.guard_set
+        guard_set = self.journal.guard_set
         left = max(guard_set.budget - guard_set.calls_executed, 0)
         notices = [f"Tool calls used: {guard_set.calls_executed} of {guard_set.budget}; {left} left."]
         if self._withholds_tools:
@@ -200,60 +194,56 @@ class Conversation:
 
     def _call(self, call: ToolCall) -> None:
         """Record, judge, act, record. A Stop before the call is its answer; one after it ends what comes next."""
-        at, earlier = self._clock.now(), self._journal.guard_set.earlier(call)
+        self._go_on()
+        journal, at = self.journal, self._clock.now()
+        earlier = journal.guard_set.earlier(call)
         event = ToolRequested(at=at, turn_seq=self._turn_seq, call=call, duplicate_of=earlier)
-        verdicts = self._journal.append(event)
-        end = self._apply(verdicts)
-        if end is None and call.tool not in self._ending_tools:
-            end = self._apply(self._journal.append_verdicts(self._meter.in_time(at), at))
-        if end is not None:
-            self._finish(call, ToolResult.said(end.detail), "refused")
-            raise ConversationEnded(end)
-        result, status, end = self._answer(call, earlier, verdicts)
-        stopped = self._finish(call, result, status)
-        end = end or stopped
-        if end is not None:
-            raise ConversationEnded(end)
+        verdicts = journal.append(event)
+        if self._meter and journal.stop is None and call.tool not in self._ending_tools:
+            journal.append_verdicts(self._meter.in_time(at), at)
+        if journal.stop is not None:
+            self._finish(call, ToolResult.said(journal.stop.message), "refused")
+            self._go_on()
+        result, status = self._answer(call, earlier, verdicts)
+        self._finish(call, result, status)
+        if call.tool in self._ending_tools and status == "ok":
+            raise ConversationEnded(ConversationResult(reason="submitted", tool=call.tool, arguments=call.arguments))
 
     def _answer(
         self, call: ToolCall, earlier: int | None, verdicts: tuple[Verdict, ...]
-    ) -> tuple[ToolResult, CallStatus, ConversationResult | None]:
-        """What answers the call: a refusal, an earlier result, its defect, a control tool's effect, or its tool; and
-        the end, where the call brought it."""
+    ) -> tuple[ToolResult, CallStatus]:
+        """What answers the call: a refusal, an earlier result, its defect, a control tool's effect, or its tool."""
         refusal = next((verdict for verdict in verdicts if isinstance(verdict, Refuse)), None)
         if refusal is not None:
-            return ToolResult.said(refusal.message), "refused", None
+            return ToolResult.said(refusal.message), "refused"
         if earlier is not None:
-            return self._results[earlier].served(earlier), "duplicate", None
+            return self._results[earlier].served(earlier), "duplicate"
         if call.defect is not None:
-            return ToolResult.said(call.defect, "malformed"), "error", None
+            return ToolResult.said(call.defect, "malformed"), "error"
         if call.tool in self._ending_tools:
-            end = ConversationResult(reason="submitted", tool=call.tool, arguments=call.arguments)
-            return ToolResult.said("Received."), "ok", end
+            return ToolResult.said("Received."), "ok"
         if call.control and self._controls is not None:
-            result, said = self._controls.apply(call, self._journal, self.tree, tuple(self._recent))
-            return result, "ok", self._apply(said)
-        self._journal.flush()
+            return self._controls.apply(call, self.journal, self.tree, tuple(self._recent)), "ok"
+        self.journal.flush()
         result = self._session.execute(call, within_s=self._seconds_left())
-        return result, "ok" if result.ok else "error", None
+        return result, "ok" if result.ok else "error"
 
     def _seconds_left(self) -> float | None:
         """Until the nearest deadline of attempt, task and run: no command outlives it."""
         at = self._clock.now()
-        left = (self._journal.guard_set.seconds_left(at), self._meter.seconds_left(at))
+        left = [self.journal.guard_set.seconds_left(at), self._meter.seconds_left(at) if self._meter else None]
         return min((seconds for seconds in left if seconds is not None), default=None)
 
-    def _finish(self, call: ToolCall, result: ToolResult, status: CallStatus) -> ConversationResult | None:
-        """Record the call's end and give the model its answer; the end that a guard makes of it."""
+    def _finish(self, call: ToolCall, result: ToolResult, status: CallStatus) -> None:
+        """Record the call's end and give the model its answer."""
         tree, writes, notice = self._look(call, result, status)
         event = ToolFinished(
             at=self._clock.now(), call=call, status=status, result=result, tree_after=tree, writes=writes
         )
         self._results[call.seq] = result
         self._recent.append(f"{call.tool} {call.brief} [{status}]")
-        end = self._apply(self._journal.append(event))
+        self.journal.append(event)
         self._session.answer(call, self._with_warnings(result.text + notice))
-        return end
 
     def _look(
         self, call: ToolCall, result: ToolResult, status: CallStatus
@@ -269,21 +259,8 @@ class Conversation:
         self.tree = tree
         return tree, writes_of(changes), ""
 
-    # -- verdicts -------------------------------------------------------------------------------------------------
-
-    def _apply(self, verdicts: tuple[Verdict, ...]) -> ConversationResult | None:
-        """Keep the warnings for the next thing that the model is told; the end, if there is a Stop."""
-        self._warnings.extend(verdict.message for verdict in verdicts if isinstance(verdict, Warn))
-        stop = next((verdict for verdict in verdicts if isinstance(verdict, Stop)), None)
-        return ConversationResult(reason=stop.code, detail=stop.message, stop=stop) if stop else None
-
-    def _obey(self, verdicts: tuple[Verdict, ...]) -> None:
-        end = self._apply(verdicts)
-        if end is not None:
-            raise ConversationEnded(end)
-
     def _with_warnings(self, text: str) -> str:
-        """A warning reaches the model once."""
-        told = "".join(f"\n[warning: {message}]" for message in self._warnings)
-        self._warnings.clear()
+        """A warning reaches the model once, with the next thing that it is told."""
+        told = "".join(f"\n[warning: {message}]" for message in self.journal.warnings)
+        self.journal.warnings.clear()
         return text + told

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from orchestrator.domain.attempt import Owner
 from orchestrator.domain.events import Event
+from orchestrator.domain.plan import PlanningRound
 from orchestrator.domain.ports import Session, Workspace
 from orchestrator.domain.usage import Usage
 from orchestrator.engine.loop.conversation import Conversation, ConversationResult
 from orchestrator.engine.loop.journal import Journal
 from orchestrator.engine.loop.metering import Meter
-from orchestrator.engine.loop.progress import ProgressFeed
-from orchestrator.engine.loop.turn_log import TurnLog
+from orchestrator.engine.loop.progress import ProgressFeed, TurnLog
 from orchestrator.engine.services import Services
 from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
@@ -35,6 +35,18 @@ class Dialogue:
     usage: Usage
     duration_ms: float
 
+    def completed(self, opened: PlanningRound, defects: tuple[str, ...] = ()) -> PlanningRound:
+        """The planning round that the dialogue was, with what it used."""
+        return replace(
+            opened,
+            prompt_tokens=self.usage.prompt_tokens,
+            cached_tokens=self.usage.cached_tokens,
+            completion_tokens=self.usage.completion_tokens,
+            cost_usd=self.usage.cost_usd,
+            duration_ms=self.duration_ms,
+            defects=defects,
+        )
+
 
 def converse(
     services: Services,
@@ -43,7 +55,7 @@ def converse(
     session: Session,
     owner: Owner,
     workspace: Workspace,
-    meter: Meter,
+    meter: Meter | None,
     feed: ProgressFeed,
     budget: int,
     limits: GuardLimits | None = None,
@@ -66,7 +78,7 @@ def converse(
         cancelled=services.cancelled,
     )
     result = conversation.run()
-    return Dialogue(result=result, usage=conversation.usage, duration_ms=(services.clock.monotonic() - started) * 1000)
+    return Dialogue(result=result, usage=journal.usage, duration_ms=(services.clock.monotonic() - started) * 1000)
 
 
 def _with_one_repair(limits: GuardLimits) -> GuardLimits:

@@ -31,7 +31,8 @@ Subscriber = Callable[["Journal", Sequence[Event]], None]
 
 
 class Journal:
-    """Records and judges one owner's events. Not thread-safe: one conversation has one journal."""
+    """Records and judges one owner's events. `warnings` are those that nobody has told the model yet, `stop` is the
+    first Stop that was said. Not thread-safe: one conversation has one journal."""
 
     def __init__(
         self, writer: Recorder, owner: Owner, guard_set: GuardSet, subscribers: Sequence[Subscriber] = ()
@@ -39,6 +40,8 @@ class Journal:
         self.guard_set = guard_set
         self.owner = owner
         self.usage = Usage()
+        self.warnings: list[str] = []
+        self.stop: Stop | None = None
         self._writer = writer
         self._subscribers = subscribers
         self._buffer: list[Event] = []
@@ -53,12 +56,13 @@ class Journal:
         """Record the event and what the guards say to it; strictest verdict first, without Allow."""
         self._buffer.append(event)
         self.usage = self.usage.after(event)
-        stopped_before = self.guard_set.stopped is not None
+        stopped_before = self.guard_set.stopped
         self.guard_set, verdicts = self.guard_set.judge(event)
-        if not stopped_before:  # a Stop is absorbing, and recorded once
-            call_seq = event.seq if isinstance(event, ToolRequested | ToolFinished) else None
-            self.append_verdicts(verdicts, event.at, call_seq)
-        return verdicts
+        if stopped_before is not None:  # a Stop is absorbing, and recorded once
+            self.stop = self.stop or stopped_before
+            return verdicts
+        call_seq = event.seq if isinstance(event, ToolRequested | ToolFinished) else None
+        return self.append_verdicts(verdicts, event.at, call_seq)
 
     def append_verdicts(
         self, verdicts: tuple[Verdict, ...], at: datetime, call_seq: int | None = None
@@ -68,6 +72,10 @@ class Journal:
             if isinstance(verdict, Warn | Refuse | Stop):
                 used, seq = self.guard_set.calls_executed, self.next_seq()
                 self._buffer.append(GuardFired(seq=seq, at=at, at_tool_call=used, verdict=verdict, call_seq=call_seq))
+            if isinstance(verdict, Warn):
+                self.warnings.append(verdict.message)
+            if isinstance(verdict, Stop):
+                self.stop = self.stop or verdict
         return verdicts
 
     def flush(self) -> None:

@@ -70,8 +70,8 @@ class Meter:
     """A chain of accounts, outermost first, from which one conversation of an attempt pays its turns. It remembers the
     turn that is open, and the pace of those before it. The accounts are thread-safe."""
 
-    def __init__(self, book: SharedLedger, chain: tuple[str, ...] = (), attempt: str = "") -> None:
-        self._ledger_ = book
+    def __init__(self, shared: SharedLedger, chain: tuple[str, ...], attempt: str) -> None:
+        self._shared = shared
         self._chain = chain
         self._attempt = attempt
         self._open: str | None = None
@@ -81,28 +81,28 @@ class Meter:
 
     def opened(self) -> Meter:
         """A meter on the same accounts for another conversation."""
-        return Meter(self._ledger_, self._chain, self._attempt)
+        return Meter(self._shared, self._chain, self._attempt)
 
     # -- before a turn --------------------------------------------------------------------------------------------
 
     def last_turn(self, at: datetime) -> Stop | None:
         """The Stop that a turn at the instant `at` ends with unless it finishes, because no other one is going to fit
         behind it; None where one is. Of a conversation's first turn nothing is known yet."""
-        if not self._chain or self._turn_at is None:
+        if self._turn_at is None:
             return None
         mine = Usage(prompt_tokens=math.ceil(self._tokens.two_turns), cost_usd=self._usd.two_turns)
         lasted_s = (at - self._turn_at).total_seconds()
-        with self._ledger_.lock:
-            if self._ledger_.exhausted is not None:
-                return self._ledger_.exhausted
-            others = (spend for attempt, spend in self._ledger_.under_way.items() if attempt != self._attempt)
+        with self._shared.lock:
+            if self._shared.exhausted is not None:
+                return self._shared.exhausted
+            others = (spend for attempt, spend in self._shared.under_way.items() if attempt != self._attempt)
             run = total_usage((mine, *others))  # every attempt under way has a finishing turn left for it
             asked = (run, *(mine for _ in self._chain[1:]))
             return self._judged_ahead(asked, at, lasted_s)
 
     def _judged_ahead(self, asked: Sequence[Usage], at: datetime, lasted_s: float) -> Stop | None:
         for key, spend in zip(self._chain, asked, strict=True):
-            account, more = self._ledger_.ledger.accounts[key], {"finishing turn": "used for something else"}
+            account, more = self._shared.ledger.accounts[key], {"finishing turn": "used for something else"}
             verdict = account.judge(spend, at, later_s=lasted_s, more=more)
             if isinstance(verdict, Stop):
                 return verdict
@@ -112,52 +112,48 @@ class Meter:
         """Set aside what the turn may cost at most and make the journal durable with it, in one step where other
         processes pay from the same accounts. A Stop of the account that cannot bear it, with nothing set aside, or what
         the accounts warn of."""
-        if not self._chain:
-            return ()
         most = Usage(prompt_tokens=turn.request.reserved_tokens, cost_usd=turn.request.reserved_usd)
-        with self._ledger_.lock:
+        with self._shared.lock:
             verdict = self._borne(most, turn.at, journal)
             if isinstance(verdict, Stop):
                 return self._stopped(verdict)
             warnings = self._warned(most, turn.at)
-            self._open = str(next(self._ledger_.numbers))
-            self._ledger_.ledger = self._ledger_.ledger.reserve(self._chain, self._open, most)
-            self._ledger_.under_way[self._attempt] = most
+            self._open = str(next(self._shared.numbers))
+            self._shared.ledger = self._shared.ledger.reserve(self._chain, self._open, most)
+            self._shared.under_way[self._attempt] = most
         self._turn_at = turn.at
         self._tokens = self._tokens.requested(turn.request.reserved_tokens)
         self._usd = self._usd.requested(turn.request.reserved_usd or 0.0)
         return warnings
 
     def _borne(self, most: Usage, at: datetime, journal: Journal) -> Verdict:
-        """The accounts' verdict. Behind it the journal is durable, unless it is a Stop or the book has no record."""
-        book = self._ledger_
-        if book.record is None:
-            return book.ledger.judge(self._chain, most, at)
+        """The accounts' verdict. Behind it the journal is durable, unless it is a Stop or the shared has no record."""
+        shared = self._shared
+        if shared.record is None:
+            return shared.ledger.judge(self._chain, most, at)
         looked: list[Sequence[AttemptUsage]] = [()]
 
         def fits(seen: Sequence[AttemptUsage]) -> bool:
             looked[0] = seen
-            book.refresh(self._chain, seen)
-            return not isinstance(book.ledger.judge(self._chain, most, at), Stop)
+            shared.refresh(self._chain, seen)
+            return not isinstance(shared.ledger.judge(self._chain, most, at), Stop)
 
-        book.record(journal, frozenset(book.closed), fits)
-        book.keep(looked[0])
-        return book.ledger.judge(self._chain, most, at)
+        shared.record(journal, frozenset(shared.closed), fits)
+        shared.keep(looked[0])
+        return shared.ledger.judge(self._chain, most, at)
 
     # -- within it ------------------------------------------------------------------------------------------------
 
     def in_time(self, at: datetime) -> tuple[Verdict, ...]:
         """The Stop of the account whose time is up, or what they warn of: asked before every tool call."""
-        if not self._chain:
-            return ()
-        with self._ledger_.lock:
-            verdict = self._ledger_.ledger.in_time(self._chain, at)
+        with self._shared.lock:
+            verdict = self._shared.ledger.in_time(self._chain, at)
             return self._stopped(verdict) if isinstance(verdict, Stop) else self._warned(NO_USAGE, at)
 
     def seconds_left(self, at: datetime) -> float | None:
         """Until the nearest bound of time; None without one."""
-        with self._ledger_.lock:
-            return self._ledger_.ledger.seconds_left(self._chain, at)
+        with self._shared.lock:
+            return self._shared.ledger.seconds_left(self._chain, at)
 
     def settle(self, event: ReplyReceived) -> None:
         """Replace what was set aside by what the reply cost."""
@@ -165,21 +161,21 @@ class Meter:
         actual = Usage(
             prompt_tokens=reply.prompt_tokens, completion_tokens=reply.completion_tokens, cost_usd=reply.cost_usd
         )
-        with self._ledger_.lock:
+        with self._shared.lock:
             if self._open is not None:
                 waited_s = reply.wait_ms / 1000
-                self._ledger_.ledger = self._ledger_.ledger.settle(self._chain, self._open, actual, waited_s)
+                self._shared.ledger = self._shared.ledger.settle(self._chain, self._open, actual, waited_s)
             self._open = None
         self._tokens = self._tokens.settled(actual.tokens)
         self._usd = self._usd.settled(actual.cost_usd or 0.0)
 
     def _warned(self, asked: Usage, at: datetime) -> tuple[Verdict, ...]:
-        self._ledger_.ledger, warnings = self._ledger_.ledger.warn(self._chain, asked, at, self._ledger_.shares)
+        self._shared.ledger, warnings = self._shared.ledger.warn(self._chain, asked, at, self._shared.shares)
         return warnings
 
     def _stopped(self, stop: Stop) -> tuple[Verdict, ...]:
         if stop.evidence.get("level") == "run":
-            self._ledger_.exhausted = self._ledger_.exhausted or stop
+            self._shared.exhausted = self._shared.exhausted or stop
         return (stop,)
 
 
@@ -192,31 +188,31 @@ class RunMeter:
         settings = services.settings.run
         self._of_run, self._of_task = _run_bounds(settings), _task_bounds(settings)
         account = UsageAccount(self._of_run, run.started_at, away_s=self._away_s(self._of_run, run.started_at))
-        self._ledger_ = SharedLedger(
+        self._shared = SharedLedger(
             UsageLedger().opened(run.id, account), shares=tuple(sorted(services.settings.guards.budget_warnings))
         )
 
     @contextmanager
-    def of_attempt(self, claim: Claim) -> Iterator[Meter]:
-        """A meter for as long as an attempt is under way."""
+    def of_attempt(self, claim: Claim) -> Iterator[Meter | None]:
+        """A meter for as long as an attempt is under way; None where nothing is bounded."""
         if self._of_run == UsageLimits("run") and self._of_task == UsageLimits("task"):
-            yield unbounded()
+            yield None
             return
-        chain, book = (self._run.id, claim.task.id), self._ledger_
+        chain, shared = (self._run.id, claim.task.id), self._shared
         task = self._task_account(claim)
-        with book.lock:
-            book.record = self._record(claim.owner)
-            book.ledger = book.ledger.opened(claim.task.id, task).begun(chain, claim.attempt_id, claim.at)
+        with shared.lock:
+            shared.record = self._record(claim.owner)
+            shared.ledger = shared.ledger.opened(claim.task.id, task).begun(chain, claim.attempt_id, claim.at)
         try:
-            yield Meter(book, chain, claim.attempt_id)
+            yield Meter(shared, chain, claim.attempt_id)
         finally:
-            with book.lock:
-                book.ledger = book.ledger.ended(chain, claim.attempt_id, self._services.clock.now())
-                book.under_way.pop(claim.attempt_id, None)
+            with shared.lock:
+                shared.ledger = shared.ledger.ended(chain, claim.attempt_id, self._services.clock.now())
+                shared.under_way.pop(claim.attempt_id, None)
 
     def _task_account(self, claim: Claim) -> UsageAccount:
         """The task's account goes on where this process's last attempt at it left it, but for its deadline."""
-        held = self._ledger_.ledger.accounts.get(claim.task.id, UsageAccount(self._of_task, claim.at))
+        held = self._shared.ledger.accounts.get(claim.task.id, UsageAccount(self._of_task, claim.at))
         if self._of_task.deadline_s is None:
             return held
         began = min((begun for begun, _ in self._spans(claim.task.id)), default=claim.at)
@@ -249,11 +245,6 @@ def _run_bounds(run: RunSettings) -> UsageLimits:
 
 def _task_bounds(run: RunSettings) -> UsageLimits:
     return UsageLimits("task", run.task_max_tokens, run.task_max_cost_usd, run.task_deadline_s, run.task_working_time_s)
-
-
-def unbounded() -> Meter:
-    """A meter that bears everything: planning has its own GuardSet and no run."""
-    return Meter(SharedLedger())
 
 
 def halts(stop: Stop | None) -> RunBoundError | None:

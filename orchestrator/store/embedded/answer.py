@@ -49,7 +49,7 @@ def await_answer(folder: Path, on_wait: Callable[[str], None]) -> GraphEndpoint 
         if waited - told >= QUIET_S:
             told = waited
             on_wait(_word(started, limit - waited))
-        time.sleep(0.02)
+        time.sleep(0.02 if started else 0.1)  # asking costs a driver's handshake: time that the JVM needs to start
     return None
 
 
