@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
 NEW_ONLY = "+"
 _WILD = frozenset("*?[\\")
@@ -44,7 +45,7 @@ def matches(path: str, pattern: str) -> bool:
     parts, (wanted, folder) = _parts(path), _compiled(pattern)
     if not parts or not pattern.strip():
         return False
-    return _match_parts(parts, wanted, folder=folder)
+    return _reached(parts, wanted, _match_part, folder=folder) == len(wanted)
 
 
 def literal(path: str) -> str:
@@ -71,42 +72,30 @@ def _compiled(pattern: str) -> tuple[tuple[GlobPart, ...], bool]:
     return parts, plain or pattern.endswith("/")
 
 
-def _match_parts(parts: Sequence[str], wanted: Sequence[GlobPart], *, folder: bool) -> bool:
-    """Greedy with one way back: only the last `**` can need to take more, so no part is compared twice with one."""
+def _reached(items: Sequence[str], wanted: Sequence[Any], same: Callable[[str, Any], bool], *, folder: bool) -> int:
+    """How much of `wanted` the items have used up when they end, -1 where they do not match. Where it is a `folder`,
+    what goes beyond it is below it. Greedy with one way back: only the last None, which stands for any number of items,
+    can need to take more, so no item is compared twice with one."""
     at = want = 0
     span = retry = -1
-    while at < len(parts):
+    while at < len(items):
         if want == len(wanted) and folder:
-            return True
+            return want
         if want < len(wanted) and wanted[want] is None:
             span, retry, want = want, at, want + 1
-            if want == len(wanted):
-                return True
-        elif want < len(wanted) and _match_part(parts[at], wanted[want] or ()):
+        elif want < len(wanted) and same(items[at], wanted[want]):
             at, want = at + 1, want + 1
         elif span >= 0:
             retry += 1
             at, want = retry, span + 1
         else:
-            return False
-    return want == len(wanted)
+            return -1
+    return want
 
 
 def _match_part(part: str, tokens: tuple[GlobToken, ...]) -> bool:
-    """The same within one part, for `*`."""
-    at = want = 0
-    star = retry = -1
-    while at < len(part):
-        if want < len(tokens) and tokens[want] is None:
-            star, retry, want = want, at, want + 1
-        elif want < len(tokens) and _match_char(part[at], tokens[want]):
-            at, want = at + 1, want + 1
-        elif star >= 0:
-            retry += 1
-            at, want = retry, star + 1
-        else:
-            return False
-    return all(token is None for token in tokens[want:])
+    want = _reached(part, tokens, _match_char, folder=False)
+    return want >= 0 and all(token is None for token in tokens[want:])
 
 
 def _match_char(char: str, token: GlobToken) -> bool:

@@ -25,12 +25,7 @@ TASK: Mapping[str, frozenset[str]] = {
 ATTEMPT: Mapping[str, frozenset[str]] = {
     "running": frozenset({"awaiting_qc", "stopped", "failed", "interrupted", "cancelled"}),
     "awaiting_qc": frozenset({"accepted", "rejected", "failed", "interrupted", "cancelled"}),
-    "accepted": frozenset(),
-    "rejected": frozenset(),
-    "stopped": frozenset(),
-    "failed": frozenset(),
-    "interrupted": frozenset(),
-    "cancelled": frozenset(),
+    **dict.fromkeys(("accepted", "rejected", "stopped", "failed", "interrupted", "cancelled"), frozenset()),
 }
 RUN: Mapping[str, frozenset[str]] = {
     "running": frozenset({"completed", "failed", "cancelled", "interrupted"}),

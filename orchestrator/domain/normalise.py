@@ -10,9 +10,6 @@ from __future__ import annotations
 import hashlib
 import re
 
-NORMALISE_VERSION = 1
-"""Of the rules below. Hashes and fingerprints of different versions are never compared."""
-
 FINGERPRINT_CHARS = 240
 
 # In order: a later rule sees what the earlier ones left. Three go further than their plain form: bare clock times are

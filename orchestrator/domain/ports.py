@@ -179,33 +179,32 @@ class Planner(Protocol):
 
 
 class GraphWriter(Protocol):
-    """Writes, each one managed transaction that is safe to repeat. Raises GraphError kinds."""
+    """Writes, each one managed transaction that is safe to repeat. Raises GraphError kinds; StaleFenceError where a
+    fence is not current, with nothing written. More about each stands with the store's own."""
 
     def register_repository(self, repository: Repository) -> None:
         """Create or refresh the Repository node."""
 
     def store_plan(self, plan: Plan) -> None:
-        """Create or replace the plan's tasks, assessments, dependencies and files, in batches."""
+        """Create or replace the plan with all that it holds."""
 
     def store_round(self, planning_round: PlanningRound) -> None:
-        """Create or complete a planning round; the Plan node must exist (a draft will do)."""
+        """Create or complete a planning round of a stored plan (a draft will do)."""
 
     def open_run(self, run: Run, *, fresh: bool = False) -> Run:
-        """Join the plan's open run, or create `run` with every task that is not completed set to pending (`fresh`: all
-        of them, from the plan's base; an open run is then cancelled)."""
+        """Join the plan's open run, or create `run` (`fresh`: in any case, from the plan's base)."""
 
     def finish_run(self, run_id: str, status: RunStatus, at: datetime) -> None:
         """Close the run, or mark it interrupted; a plan whose tasks are all completed becomes done."""
 
     def claim(self, request: ClaimRequest) -> Claim | None:
-        """Claim one task whose dependencies are completed: lock, lease, fence + 1 and attempt node, in one
-        transaction. None when nothing is claimable now."""
+        """Claim one task whose dependencies are completed. None when nothing is claimable now."""
 
     def renew_leases(self, owner: str, until: datetime) -> int:
         """Extend all leases of an owner; how many there were."""
 
     def record(self, owner: Owner, events: Sequence[Event]) -> None:
-        """Write an owner's facts, in order, in one transaction. Raises StaleFenceError for a fence not current."""
+        """Write an owner's facts, in order."""
 
     def reserve(
         self,
@@ -217,14 +216,10 @@ class GraphWriter(Protocol):
         known: Collection[str],
         fits: Callable[[Sequence[AttemptUsage]], bool],
     ) -> bool:
-        """Lock the run, look at what attempts of other workers than `worker` have used in it, those left out that are
-        closed and `known`, and record the events if that `fits`: one transaction, so that no other process reserves
-        in between. Whether they were recorded; `fits` may be asked again. Raises StaleFenceError."""
+        """Record the events if what other workers' attempts have used in the run `fits`; whether they were recorded."""
 
     def describe_attempt(self, claim: Claim, properties: Mapping[str, Any]) -> None:
-        """Set properties of the running attempt that are known only after the claim (snake case names): model,
-        tree_before, base_commit, allowed_paths, tool_call_budget, stage, limits_json; `follows` links the attempt that
-        it follows."""
+        """Set properties of the running attempt that are known only after the claim."""
 
     def await_review(self, claim: Claim, worker_output: str, tree_after: str, at: datetime) -> None:
         """Task and attempt go from running to awaiting_qc."""
@@ -236,15 +231,13 @@ class GraphWriter(Protocol):
         """Create the Review node (passed, score null) so that its turns can hang on it."""
 
     def conclude(self, claim: Claim, conclusion: AttemptResult) -> bool:
-        """End the attempt in one transaction; blocks or releases dependents. False, with nothing written, when the
-        run's head is no longer `head_before` (merge again and repeat). Raises StaleFenceError."""
+        """End the attempt. False, with nothing written, when the run's head moved (merge again and repeat)."""
 
     def orphans(self, run_id: str, at: datetime, dead_owners: Sequence[str]) -> tuple[Orphan, ...]:
         """Attempts of the run whose lease expired or whose owner is among the dead."""
 
     def close_interrupted(self, orphan: Orphan, at: datetime) -> bool:
-        """Close an orphan as interrupted: fence + 1, task pending again, unfinished calls interrupted. False when
-        somebody else was first."""
+        """Close an orphan as interrupted. False when somebody else was first."""
 
 
 class GraphReader(Protocol):
@@ -284,8 +277,7 @@ class GraphReader(Protocol):
         """The tool calls of each accepted attempt in a repository, by the kind of its task."""
 
     def spans(self, run_id: str, task_id: str | None = None) -> tuple[tuple[datetime, datetime], ...]:
-        """From when to when each of a run's attempts (or of one task's in it) was worked on, as far as its facts
-        tell."""
+        """From when to when each of a run's attempts (or of one task's in it) was worked on."""
 
     def spend(self, *, run_id: str | None = None, task_id: str | None = None) -> Usage:
         """What a run, or a task within a run, has cost; reviews included, unsettled turns at what they reserved."""
@@ -296,5 +288,4 @@ class GraphReader(Protocol):
         """Run Cypher, read-only by right of the connection unless `write`."""
 
     def resolve(self, text: str, repository_id: str) -> tuple[str, str]:
-        """(label, id) for a full id, a unique prefix, or a task's key in the newest plan. Raises UserError naming
-        the candidates."""
+        """(label, id) for a full id, a unique prefix, or a task's key in the newest plan. Raises UserError."""

@@ -17,10 +17,20 @@ from orchestrator.domain.verdict import Refuse, Stop, Warn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunStarted:
+class _Told:
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OfAttempt(_Told):
+    task: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted(_Told):
     """A run begins or is joined. `tasks` are the keys that it may execute, `bounds` its limits in words."""
 
-    at: datetime
     run_id: str
     plan_id: str
     branch: str
@@ -32,12 +42,9 @@ class RunStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskClaimed:
+class TaskClaimed(_OfAttempt):
     """An attempt of a task begins, with its tool call budget."""
 
-    at: datetime
-    task: str
-    attempt: int
     attempt_id: str
     title: str
     budget: int
@@ -45,12 +52,9 @@ class TaskClaimed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TurnStarted:
+class TurnStarted(_OfAttempt):
     """A model call is about to be made. Tokens and dollars are the attempt's so far."""
 
-    at: datetime
-    task: str
-    attempt: int
     turn: int
     calls_used: int
     budget: int
@@ -59,12 +63,9 @@ class TurnStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallStarted:
+class CallStarted(_OfAttempt):
     """A tool call is about to be executed. `summary` is its arguments in one short line."""
 
-    at: datetime
-    task: str
-    attempt: int
     tool: str
     summary: str
     calls_used: int
@@ -72,12 +73,9 @@ class CallStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallFinished:
+class CallFinished(_OfAttempt):
     """A tool call has its result. Tokens and dollars are the attempt's so far."""
 
-    at: datetime
-    task: str
-    attempt: int
     tool: str
     status: str
     duration_ms: float
@@ -89,32 +87,23 @@ class CallFinished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GuardSpoke:
+class GuardSpoke(_OfAttempt):
     """A guard warned, refused a call or stopped the attempt."""
 
-    at: datetime
-    task: str
-    attempt: int
     verdict: Warn | Refuse | Stop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChecksStarted:
+class ChecksStarted(_OfAttempt):
     """The gates begin: so many verification commands."""
 
-    at: datetime
-    task: str
-    attempt: int
     commands: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckFinished:
+class CheckFinished(_OfAttempt):
     """One verification command has ended."""
 
-    at: datetime
-    task: str
-    attempt: int
     command: str
     outcome: Literal["passed", "failed", "infrastructure"]
     exit_code: int | None
@@ -122,22 +111,16 @@ class CheckFinished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewStarted:
+class ReviewStarted(_OfAttempt):
     """QC begins."""
 
-    at: datetime
-    task: str
-    attempt: int
     model: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptFinished:
+class AttemptFinished(_OfAttempt):
     """An attempt is over, with its status and stop reason (a code) and what that means in a sentence."""
 
-    at: datetime
-    task: str
-    attempt: int
     attempt_id: str
     status: str
     stop_reason: str
@@ -151,10 +134,9 @@ class AttemptFinished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskEnded:
+class TaskEnded(_Told):
     """A task has reached a status that it keeps for this run. `reason` is a code, or why it is blocked."""
 
-    at: datetime
     task: str
     status: str
     reason: str
@@ -164,10 +146,9 @@ class TaskEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunEnded:
+class RunEnded(_Told):
     """The run is over or interrupted."""
 
-    at: datetime
     run_id: str
     status: str
     branch: str
@@ -177,20 +158,18 @@ class RunEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoundStarted:
+class RoundStarted(_Told):
     """The PM begins a planning round."""
 
-    at: datetime
     number: int
     purpose: str
     model: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoundEnded:
+class RoundEnded(_Told):
     """A planning round is over, with the tasks it proposed and the defects that pre-flight found in them."""
 
-    at: datetime
     number: int
     purpose: str
     tasks: int
@@ -200,10 +179,9 @@ class RoundEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class Waiting(_Told):
     """Something is waited for: the graph to come back, a rate limit, another process."""
 
-    at: datetime
     message: str
 
 

@@ -12,7 +12,6 @@ from typing import Literal
 
 from orchestrator.domain.verdict import Evidence
 
-StopLevel = Literal["attempt", "task"]
 Fault = Literal["work", "infrastructure", "outage"]
 
 
@@ -23,7 +22,6 @@ class StopReason:
     run ends with it, or another process goes on) never ends a task."""
 
     code: str
-    level: StopLevel
     sentence: str
     next_step: str
     fault: Fault = "work"
@@ -32,189 +30,154 @@ class StopReason:
 _SPLIT = "Split the task, reduce its scope or approve a larger budget; it is not retried unchanged."
 _STRATEGY = "Change the strategy or split the task; it is not retried unchanged."
 
-_REASONS = (
+_ATTEMPT = (
     # --- bounds of an attempt -----------------------------------------------------------------------------------
     StopReason(
         "budget_exhausted",
-        "attempt",
         "A further tool call was asked for after {observed} of {limit} were used and the finishing turn was over.",
         f"{_SPLIT} The budget is the task's tool_call_budget.",
     ),
     StopReason(
         "request_limit",
-        "attempt",
         "{observed} calls were asked for, duplicates and control tools counted; the limit is {limit}.",
         f"{_SPLIT} The limit is guards.request_factor times tool_call_budget.",
     ),
     StopReason(
         "token_limit",
-        "attempt",
         "The next turn could bring the tokens to {observed}; the limit is {limit}.",
         "Raise max_tokens, or split the task; it is not retried unchanged.",
     ),
     StopReason(
         "cost_limit",
-        "attempt",
         "The next turn could bring the cost to {observed} US dollars; the limit is {limit}.",
         "Raise max_cost_usd, set the model's price, choose a cheaper model, or split the task.",
     ),
     StopReason(
         "deadline",
-        "attempt",
         "A further step would stand at {observed} seconds; the limit is {limit}.",
         "Raise deadline_s or working_time_s, or split the task; it is not retried unchanged.",
     ),
     StopReason(
         "loop_detected",
-        "attempt",
         "The same calls with the same results and files were repeated {observed} times; the limit is {limit}.",
         _STRATEGY,
     ),
     StopReason(
         "same_error",
-        "attempt",
         "One tool failed {observed} times with the same error; the limit is {limit}.",
         f"Look at the error in the evidence first: it may be the task's or the environment's. {_STRATEGY}",
     ),
     StopReason(
         "stalled",
-        "attempt",
         "The same batch of calls was asked for {observed} times without a new result; the limit is {limit}.",
         _STRATEGY,
     ),
     StopReason(
         "no_action",
-        "attempt",
         "{observed} replies in a row asked for no tool; the limit is {limit}.",
         "See whether the model can call tools (`orchestrate doctor --model`), or make the task's prompt concrete.",
     ),
     StopReason(
         "thrashing",
-        "attempt",
         "One file was rewritten over and over: {observed} times; the limit is {limit}.",
         f"Say in the prompt what the file must hold at the end. {_STRATEGY}",
     ),
-    StopReason(
-        "no_progress",
-        "attempt",
-        "{observed} tool calls passed without reported progress; the limit is {limit}.",
-        _SPLIT,
-    ),
+    StopReason("no_progress", "{observed} tool calls passed without reported progress; the limit is {limit}.", _SPLIT),
     StopReason(
         "out_of_scope",
-        "attempt",
         "{observed} changes lie outside the allowed paths; {limit} are allowed.",
         "Widen allowed_paths if the change is right, else say in the prompt where the work belongs.",
     ),
     StopReason(
         "malformed_calls",
-        "attempt",
         "{observed} replies in a row held no call that could be parsed and validated; the limit is {limit}.",
         'Use a model that can call tools, or set tools = "json" for this model.',
     ),
     StopReason(
         "context_exhausted",
-        "attempt",
         "{observed} compactions in a row gained no headroom; the limit is {limit}.",
         "Split the task, or use a model with a larger context_window.",
     ),
     StopReason(
         "guard_failed",
-        "attempt",
         "A guard failed to judge an event, so the attempt was stopped to be safe.",
         "This is a defect of orchestrate: please report it with the attempt's log.",
     ),
     # --- other ends of an attempt -------------------------------------------------------------------------------
-    StopReason("accepted", "attempt", "Gates and review found nothing that blocks.", "Nothing to do."),
+    StopReason("accepted", "Gates and review found nothing that blocks.", "Nothing to do."),
     StopReason(
         "gate_failed",
-        "attempt",
         "A gate found {observed} blocking findings; {limit} are allowed.",
         "The next attempt gets the findings; `orchestrate show` lists them.",
     ),
     StopReason(
         "review_failed",
-        "attempt",
         "The review did not pass: score {observed}, threshold {limit}.",
         "The next attempt gets the required fixes; `orchestrate show` lists them.",
     ),
     StopReason(
         "review_error",
-        "attempt",
         "The review gave no usable answer in {observed} tries; {limit} are made.",
         "Check the verifier's model (`orchestrate doctor --model`), then execute the task again.",
         fault="infrastructure",
     ),
     StopReason(
         "check_infrastructure",
-        "attempt",
         "A verification command could not give an answer {observed} times in a row; the limit is {limit}.",
         "Make the command run here by hand: a missing program, a timeout or a signal is no finding about the work.",
         fault="infrastructure",
     ),
     StopReason(
-        "gave_up",
-        "attempt",
-        "The worker gave up and said why.",
-        "Read its reason: answer it in the prompt, or split the task.",
+        "gave_up", "The worker gave up and said why.", "Read its reason: answer it in the prompt, or split the task."
     ),
     StopReason(
         "model_error",
-        "attempt",
         "The model endpoint failed beyond its retries.",
         "Check endpoint, key and quota (`orchestrate doctor --model`), then `orchestrate execute --resume`.",
         fault="outage",
     ),
     StopReason(
         "workspace_error",
-        "attempt",
         "git or the file system failed under the attempt.",
         "Check disk space and permissions (`orchestrate doctor`), then `orchestrate execute --resume`.",
         fault="infrastructure",
     ),
     StopReason(
         "interrupted",
-        "attempt",
         "The attempt was cut off: by its process's end, the user, or whatever else its detail names.",
         "`orchestrate execute --resume` carries on; nothing is lost or paid twice.",
         fault="outage",
     ),
     StopReason(
-        "cancelled",
-        "attempt",
-        "It was cancelled.",
-        "Nothing to do: a newer run of the plan has the task.",
-        fault="outage",
+        "cancelled", "It was cancelled.", "Nothing to do: a newer run of the plan has the task.", fault="outage"
     ),
-    # --- ends of a task -----------------------------------------------------------------------------------------
-    StopReason("completed", "task", "The work was accepted and merged.", "Nothing to do."),
+)
+
+_TASK = (
+    StopReason("completed", "The work was accepted and merged.", "Nothing to do."),
     StopReason(
         "attempts_exhausted",
-        "task",
         "{observed} attempts ended without accepted work; {limit} that end so are allowed.",
         "`orchestrate show` has the open findings; split the task, or `orchestrate execute --task` it again with "
         "another model.",
     ),
     StopReason(
         "stops_exhausted",
-        "task",
         "{observed} attempts were stopped by a bound; {limit} are allowed.",
         "Split the task, or `orchestrate execute --task` it again with a larger budget or another model.",
     ),
     StopReason(
         "dependency_failed",
-        "task",
         "A task that it depends on was not completed.",
         "Repair or split that task: this one is released when it is retried or replaced.",
     ),
+    StopReason("cancelled", "It was cancelled.", "`orchestrate execute` makes it pending again."),
 )
 
-ATTEMPT_STOPS: Mapping[str, StopReason] = {r.code: r for r in _REASONS if r.level == "attempt"}
+ATTEMPT_STOPS: Mapping[str, StopReason] = {reason.code: reason for reason in _ATTEMPT}
 """Every code that an attempt can end with."""
 
-TASK_STOPS: Mapping[str, StopReason] = {r.code: r for r in _REASONS if r.level == "task"} | {
-    "cancelled": StopReason("cancelled", "task", "It was cancelled.", "`orchestrate execute` makes it pending again.")
-}
+TASK_STOPS: Mapping[str, StopReason] = {reason.code: reason for reason in _TASK}
 """Every code that a task can end with."""
 
 

@@ -50,11 +50,6 @@ class AskedCall(Protocol):
         """Why it cannot be executed: an unknown tool, or arguments that do not parse or validate. None: it can."""
 
 
-def finishing_names(role: ToolRole) -> frozenset[str]:
-    """The tools that end a role's conversation."""
-    return frozenset(tool.name for tool in CONTROL_TOOLS if tool.ends and tool.role == role)
-
-
 def executed(call: AskedCall, status: str) -> bool:
     """Whether the call counts as executed and uses budget, in this status (CallStatus): its tool ran, runs, or may have
     run before a crash. Control tools, calls with a defect, and those that were only asked for, refused or answered by

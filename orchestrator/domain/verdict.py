@@ -16,42 +16,36 @@ class Allow:
 
 
 @dataclass(frozen=True, slots=True)
-class Warn:
+class _Spoken:
+    """What a guard says, and the figures that it was judged by."""
+
+    guard: str
+    code: str
+    message: str
+    observed: float
+    limit: float
+    evidence: Evidence = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Warn(_Spoken):
     """The worker is told once, with its next tool result; nothing is prevented."""
 
     kind: ClassVar[Literal["warn"]] = "warn"
-    guard: str
-    code: str
-    message: str
-    observed: float
-    limit: float
-    evidence: Evidence = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Refuse:
+class Refuse(_Spoken):
     """The call is not executed; `message` is its result, so that the worker can do something else."""
 
     kind: ClassVar[Literal["refuse"]] = "refuse"
-    guard: str
-    code: str
-    message: str
-    observed: float
-    limit: float
-    evidence: Evidence = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(_Spoken):
     """The attempt ends with `code`, one of the stop codes of domain/stop_reasons.py. Absorbing."""
 
     kind: ClassVar[Literal["stop"]] = "stop"
-    guard: str
-    code: str
-    message: str
-    observed: float
-    limit: float
-    evidence: Evidence = field(default_factory=dict)
 
 
 Verdict = Allow | Warn | Refuse | Stop

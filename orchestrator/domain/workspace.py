@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Literal
 
@@ -27,22 +27,19 @@ class CommandResult:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileChange:
-    """One path that differs between two trees (renames are a deletion and an addition). `blob` is its new id ("" when
-    deleted), `before` the old one ("" when added). `kind` is from the tree entry: file, executable, symlink or gitlink.
-    """
+ChangeStatus = Literal["added", "modified", "deleted"]
+EntryKind = Literal["file", "executable", "symlink", "gitlink"]
 
-    path: str
-    status: Literal["added", "modified", "deleted"]
-    added: int
-    removed: int
-    blob: str
-    kind: Literal["file", "executable", "symlink", "gitlink"]
-    substantive: bool
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange(FileWrite):
+    """One path that differs between two trees (renames are a deletion and an addition), with what is known of it beside
+    what was written. `kind` is from the tree entry."""
+
+    status: ChangeStatus
+    kind: EntryKind
     binary: bool = False
     link_target: str = ""
-    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +53,5 @@ class MergeCommit:
 
 def writes_of(changes: Iterable[FileChange]) -> tuple[FileWrite, ...]:
     """The changes between two trees as an event tells them."""
-    return tuple(
-        FileWrite(
-            path=change.path,
-            added=change.added,
-            removed=change.removed,
-            blob=change.blob,
-            substantive=change.substantive,
-            before=change.before,
-        )
-        for change in changes
-    )
+    names = [field.name for field in fields(FileWrite)]
+    return tuple(FileWrite(**{name: getattr(change, name) for name in names}) for change in changes)

@@ -11,12 +11,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from orchestrator.domain.task import Assessment, Band, TaskKind
 from orchestrator.planning.plan_file import TaskFile
 
+_WEIGHTS = {
+    "files_written": 10,
+    "files_read": 2,
+    "acceptance_criteria": 5,
+    "edge_cases": 3,
+    "dependencies": 5,
+    "verification_commands": 5,
+}
 _LEAST_HISTORY = 5
 _HISTORY_SHARE = 0.95
 
@@ -50,38 +57,16 @@ class Budgets(Protocol):
     def research(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Factors:
-    """The six counts of the score."""
-
-    files_written: int = 0
-    files_read: int = 0
-    acceptance_criteria: int = 0
-    edge_cases: int = 0
-    dependencies: int = 0
-    verification_commands: int = 0
-
-    @property
-    def score(self) -> int:
-        """The weighted sum."""
-        return (
-            10 * self.files_written
-            + 2 * self.files_read
-            + 5 * (self.acceptance_criteria + self.dependencies + self.verification_commands)
-            + 3 * self.edge_cases
-        )
-
-
-def factors_of(task: TaskFile) -> Factors:
-    """What a task declares, counted."""
-    return Factors(
-        files_written=len(task.files_written),
-        files_read=len(task.files_read),
-        acceptance_criteria=len(task.acceptance_criteria),
-        edge_cases=len(task.edge_cases),
-        dependencies=len(task.depends_on),
-        verification_commands=len(task.verification),
-    )
+def counts_of(task: TaskFile) -> dict[str, int]:
+    """What a task declares, counted: the factors of the score."""
+    return {
+        "files_written": len(task.files_written),
+        "files_read": len(task.files_read),
+        "acceptance_criteria": len(task.acceptance_criteria),
+        "edge_cases": len(task.edge_cases),
+        "dependencies": len(task.depends_on),
+        "verification_commands": len(task.verification),
+    }
 
 
 def band_of(score: int, thresholds: Thresholds) -> Band:
@@ -99,22 +84,23 @@ def estimate(score: int, thresholds: Thresholds) -> int:
 def assess(task: TaskFile, thresholds: Thresholds, refusals: tuple[str, ...] = ()) -> Assessment:
     """The arithmetic about one task. `refusals` are further reasons to reject it, found by pre-flight; the task's
     override lets it pass all of them and is recorded beside the reasons it overrode."""
-    factors = factors_of(task)
-    band = band_of(factors.score, thresholds)
-    reasons = (*_too_complex(factors, thresholds), *refusals)
+    counts = counts_of(task)
+    score = sum(_WEIGHTS[name] * count for name, count in counts.items())
+    band, too_complex = band_of(score, thresholds), _too_complex(task, score, thresholds)
+    reasons = (*too_complex, *refusals)
     justified = task.override is not None
+    word = ""
+    if too_complex:
+        word = _split_by_file(task) if len(task.files_written) > 1 else _split_by_criteria(task, thresholds)
+    elif task.kind == "simple" and band == "moderate":
+        word = f"The score {score} is moderate, not simple: the moderate budget applies."
     return Assessment(
-        score=factors.score,
+        **counts,
+        score=score,
         band=band,
-        estimated_tool_calls=estimate(factors.score, thresholds),
-        files_written=factors.files_written,
-        files_read=factors.files_read,
-        acceptance_criteria=factors.acceptance_criteria,
-        edge_cases=factors.edge_cases,
-        dependencies=factors.dependencies,
-        verification_commands=factors.verification_commands,
+        estimated_tool_calls=estimate(score, thresholds),
         threshold=thresholds.refused_above,
-        recommendation=_recommendation(task, factors, thresholds),
+        recommendation=word,
         rejected_because=reasons,
         overridden=justified and (bool(reasons) or task.kind in ("complex", "research")),
         justification=task.override or "",
@@ -131,13 +117,8 @@ def effective_kind(task: TaskFile, band: Band) -> TaskKind:
 
 def budget_of(kind: TaskKind, budgets: Budgets) -> int:
     """Tool calls of one attempt by kind."""
-    by_kind = {
-        "simple": budgets.simple,
-        "moderate": budgets.moderate,
-        "complex": budgets.complex,
-        "research": budgets.research,
-    }
-    return by_kind[kind]
+    budget: int = getattr(budgets, kind)
+    return budget
 
 
 def budget_from_history(accepted_calls: Sequence[int], own: int) -> int:
@@ -151,26 +132,16 @@ def budget_from_history(accepted_calls: Sequence[int], own: int) -> int:
     return min(max(5 * math.ceil(needed / 5), math.ceil(own / 2)), own)
 
 
-def _too_complex(factors: Factors, thresholds: Thresholds) -> tuple[str, ...]:
-    reasons = []
-    if factors.score > thresholds.refused_above:
-        reasons.append(f"too complex: score {factors.score}, limit {thresholds.refused_above}; split it")
-    if factors.files_written > 1 and factors.acceptance_criteria >= thresholds.max_criteria:
+def _too_complex(task: TaskFile, score: int, thresholds: Thresholds) -> tuple[str, ...]:
+    reasons, written, criteria = [], len(task.files_written), len(task.acceptance_criteria)
+    if score > thresholds.refused_above:
+        reasons.append(f"too complex: score {score}, limit {thresholds.refused_above}; split it")
+    if written > 1 and criteria >= thresholds.max_criteria:
         reasons.append(
-            f"too much at once: {factors.files_written} files written with {factors.acceptance_criteria} criteria, "
+            f"too much at once: {written} files written with {criteria} criteria, "
             f"limit {thresholds.max_criteria - 1}; split it by file"
         )
     return tuple(reasons)
-
-
-def _recommendation(task: TaskFile, factors: Factors, thresholds: Thresholds) -> str:
-    """How to split what is too much; else a word on a kind that its band overrules; else nothing."""
-    if _too_complex(factors, thresholds):
-        return _split_by_file(task) if factors.files_written > 1 else _split_by_criteria(task, thresholds)
-    band = band_of(factors.score, thresholds)
-    if task.kind == "simple" and band == "moderate":
-        return f"The score {factors.score} is moderate, not simple: the moderate budget applies."
-    return ""
 
 
 def _split_by_file(task: TaskFile) -> str:

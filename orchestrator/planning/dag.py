@@ -43,7 +43,8 @@ def with_dependencies(tasks: Sequence[Task], keys: Collection[str]) -> tuple[Tas
     known = [task.key for task in tasks]
     for key in keys:
         if key not in graph:
-            raise UserError(f"The plan has no task {key!r}{nearest(key, known)}.", next_step=_known(known))
+            listed = f"Its tasks are: {', '.join(known[:20])}{', ...' if len(known) > 20 else ''}."
+            raise UserError(f"The plan has no task {key!r}{nearest(key, known)}.", next_step=listed)
     wanted = set(keys).union(*(nx.ancestors(graph, key) for key in keys))
     return tuple(task for task in tasks if task.key in wanted)
 
@@ -58,8 +59,3 @@ def worst_case(tasks: Sequence[Task], *, request_factor: int) -> WorstCase:
 def _graph(tasks: Sequence[Task]) -> nx.DiGraph[str]:
     present = {task.key for task in tasks}
     return graph_of({task.key: [key for key in task.depends_on if key in present] for task in tasks})
-
-
-def _known(keys: Sequence[str]) -> str:
-    shown = ", ".join(keys[:20])
-    return f"Its tasks are: {shown}{', ...' if len(keys) > 20 else ''}."

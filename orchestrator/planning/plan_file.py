@@ -7,7 +7,7 @@ its defects named at once is `plan_defects.examine`; judging its tasks is `prefl
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, StrictInt, model_validator
 
@@ -80,25 +80,12 @@ Prose = Annotated[str, Field(max_length=100_000), AfterValidator(_text)]
 Key = Annotated[str, Field(max_length=80), AfterValidator(_key)]
 Sentences = Annotated[tuple[Sentence, ...], Field(max_length=MAX_ENTRIES)]
 Commands = Annotated[tuple[Annotated[str, Field(max_length=10_000), AfterValidator(_text)], ...], Field(max_length=50)]
-TaskKeys = Annotated[
-    tuple[Annotated[str, Field(max_length=300)], ...], Field(max_length=MAX_ENTRIES), AfterValidator(_once)
-]
-
-ReadPaths = Annotated[
-    tuple[Annotated[str, Field(max_length=1_000), AfterValidator(repository_path)], ...],
-    Field(max_length=MAX_ENTRIES),
-    AfterValidator(_once),
-]
-WrittenPaths = Annotated[
-    tuple[Annotated[str, Field(max_length=1_000), AfterValidator(_written)], ...],
-    Field(max_length=MAX_ENTRIES),
-    AfterValidator(_once),
-]
-AllowedPaths = Annotated[
-    tuple[Annotated[str, Field(max_length=1_000), AfterValidator(_allowed)], ...],
-    Field(max_length=MAX_ENTRIES),
-    AfterValidator(_once),
-]
+_T = TypeVar("_T")
+_Distinct = Annotated[tuple[_T, ...], Field(max_length=MAX_ENTRIES), AfterValidator(_once)]
+TaskKeys = _Distinct[Annotated[str, Field(max_length=300)]]
+ReadPaths = _Distinct[Annotated[str, Field(max_length=1_000), AfterValidator(repository_path)]]
+WrittenPaths = _Distinct[Annotated[str, Field(max_length=1_000), AfterValidator(_written)]]
+AllowedPaths = _Distinct[Annotated[str, Field(max_length=1_000), AfterValidator(_allowed)]]
 
 
 class _PlanPart(BaseModel):

@@ -17,7 +17,7 @@ import networkx as nx
 from orchestrator.domain.globs import NEW_ONLY, literal
 from orchestrator.domain.plan import PlannedTask
 from orchestrator.domain.ports import Ids
-from orchestrator.domain.task import Assessment, Task
+from orchestrator.domain.task import Assessment, Task, TaskKind
 from orchestrator.planning.commands import executable
 from orchestrator.planning.complexity import Budgets, Thresholds, assess, budget_from_history, budget_of, effective_kind
 from orchestrator.planning.dag import graph_of
@@ -54,12 +54,8 @@ def judge_plan(
     files = frozenset(repository_files)
     refusals = _refused(verification=plan.verification, full_verification=plan.full_verification)
     plan_level = any(executable(command) is None for command in plan.verification)
-    tasks = tuple(
-        _from_history(
-            _planned(task, plan_id, ids.new("t"), thresholds, budgets, files, plan_level=plan_level), task, history
-        )
-        for task in plan.tasks
-    )
+    judge = _Judge(plan_id, thresholds, budgets, files, history)
+    tasks = tuple(judge.planned(task, ids.new("t"), _refusals(task, plan_level=plan_level)) for task in plan.tasks)
     return Preflight(tasks, refusals, (*_unreadable(plan, files), *_idle(plan), *_contended(plan)))
 
 
@@ -71,71 +67,61 @@ def default_allowed_paths(files_written: Sequence[str]) -> tuple[str, ...]:
     return (*(literal(path) for path in files_written), *beside)
 
 
-def _planned(
-    task: TaskFile,
-    plan_id: str,
-    task_id: str,
-    thresholds: Thresholds,
-    budgets: Budgets,
-    files: frozenset[str],
-    *,
-    plan_level: bool,
-) -> PlannedTask:
-    assessment = assess(task, thresholds, _refusals(task, plan_level=plan_level))
-    passes = not assessment.rejected_because or assessment.overridden
-    return PlannedTask(
-        task=_task(task, plan_id, task_id, assessment, budgets, files),
-        assessment=assessment,
-        status="pending" if passes else "rejected",
-    )
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """What each task of a plan is judged by."""
 
+    plan_id: str
+    thresholds: Thresholds
+    budgets: Budgets
+    files: frozenset[str]
+    history: Mapping[str, Sequence[int]]
 
-def _task(
-    task: TaskFile, plan_id: str, task_id: str, assessment: Assessment, budgets: Budgets, files: frozenset[str]
-) -> Task:
-    kind = effective_kind(task, assessment.band)
-    return Task(
-        id=task_id,
-        plan_id=plan_id,
-        key=task.key,
-        title=task.title or task.key,
-        prompt=task.prompt,
-        kind=kind,
-        role=task.role,
-        qc_role=task.qc_role,
-        tool_call_budget=task.tool_call_budget or budget_of(kind, budgets),
-        max_attempts=task.max_attempts,
-        acceptance_criteria=task.acceptance_criteria,
-        edge_cases=task.edge_cases,
-        verification=_verification(task, assessment),
-        verification_criteria=_criteria(task, assessment),
-        allowed_paths=_allowed(task, files),
-        files_read=task.files_read,
-        files_written=task.files_written,
-        depends_on=task.depends_on,
-        max_changed_files=task.max_changed_files,
-        max_changed_lines=task.max_changed_lines,
-        model=task.model,
-    )
+    def planned(self, task: TaskFile, task_id: str, refusals: tuple[str, ...]) -> PlannedTask:
+        assessment = assess(task, self.thresholds, refusals)
+        passes = not assessment.rejected_because or assessment.overridden
+        kind = effective_kind(task, assessment.band)
+        budget, note = self._budget(task, kind)
+        assessment = replace(assessment, recommendation=f"{assessment.recommendation} {note}".strip())
+        judged = Task(
+            id=task_id,
+            plan_id=self.plan_id,
+            key=task.key,
+            title=task.title or task.key,
+            prompt=task.prompt,
+            kind=kind,
+            role=task.role,
+            qc_role=task.qc_role,
+            tool_call_budget=budget,
+            max_attempts=task.max_attempts,
+            acceptance_criteria=task.acceptance_criteria,
+            edge_cases=task.edge_cases,
+            verification=_verification(task, assessment),
+            verification_criteria=_criteria(task, assessment),
+            allowed_paths=_allowed(task, self.files),
+            files_read=task.files_read,
+            files_written=task.files_written,
+            depends_on=task.depends_on,
+            max_changed_files=task.max_changed_files,
+            max_changed_lines=task.max_changed_lines,
+            model=task.model,
+        )
+        return PlannedTask(judged, assessment, "pending" if passes else "rejected")
 
-
-def _from_history(planned: PlannedTask, file: TaskFile, history: Mapping[str, Sequence[int]]) -> PlannedTask:
-    """A budget that the plan does not set is the band's, or less where this repository's tasks of the kind needed
-    less; the assessment says so."""
-    task, past = planned.task, history.get(planned.task.kind, ())
-    budget = budget_from_history(past, task.tool_call_budget)
-    if file.tool_call_budget is not None or budget == task.tool_call_budget:
-        return planned
-    note = (
-        f"Budget {budget} instead of {task.tool_call_budget}, from the {len(past)} {task.kind} attempts that were "
-        "accepted here; tool_call_budget overrules it."
-    )
-    told = f"{planned.assessment.recommendation} {note}".strip()
-    return replace(
-        planned,
-        task=replace(task, tool_call_budget=budget),
-        assessment=replace(planned.assessment, recommendation=told),
-    )
+    def _budget(self, task: TaskFile, kind: TaskKind) -> tuple[int, str]:
+        """Tool calls of one attempt, and a note on them: a budget that the plan does not set is the band's, or less
+        where this repository's tasks of the kind needed less."""
+        if task.tool_call_budget is not None:
+            return task.tool_call_budget, ""
+        usual, past = budget_of(kind, self.budgets), self.history.get(kind, ())
+        budget = budget_from_history(past, usual)
+        if budget == usual:
+            return usual, ""
+        note = (
+            f"Budget {budget} instead of {usual}, from the {len(past)} {kind} attempts that were accepted here; "
+            "tool_call_budget overrules it."
+        )
+        return budget, note
 
 
 def _allowed(task: TaskFile, files: frozenset[str]) -> tuple[str, ...]:

@@ -30,3 +30,8 @@ class PlanSource:
     """Parts of a Markdown file that no field of a plan takes, for a notice."""
     unreadable: bool = False
     """Nothing could be parsed: the problems are all there is to say."""
+
+    @classmethod
+    def refused(cls, message: str, line: int | None) -> PlanSource:
+        """A text of which nothing could be parsed."""
+        return cls({}, problems=(Problem((), line, message),), unreadable=True)

@@ -76,20 +76,21 @@ def examine(source: PlanSource) -> Examined:
     found = list(source.problems)
     if not source.unreadable:
         found += [*_field_problems(source.document), *task_problems(source.document)]
-    defects = tuple(_in_order(_defects(source, found)))
+    defects = _defects(source, found)
     plan = None if defects else PlanFile.model_validate(source.document)
-    refusals = tuple(_in_order(_defects(source, command_problems(source.document))))
-    return Examined(plan, defects, refusals, source.left_out)
+    return Examined(plan, defects, _defects(source, command_problems(source.document)), source.left_out)
 
 
-def _defects(source: PlanSource, problems: Iterable[Problem]) -> Iterator[Defect]:
+def _defects(source: PlanSource, problems: Iterable[Problem]) -> tuple[Defect, ...]:
+    found = []
     for problem in problems:
         task, name = _named(source.document, problem.place)
-        yield Defect(task, name, problem.line or _line(source.lines, problem.place), problem.message)
+        found.append(Defect(task, name, problem.line or _line(source.lines, problem.place), problem.message))
+    return _in_order(found)
 
 
-def _in_order(defects: Iterable[Defect]) -> list[Defect]:
-    return sorted(dict.fromkeys(defects), key=lambda defect: defect.line or 0)
+def _in_order(defects: Iterable[Defect]) -> tuple[Defect, ...]:
+    return tuple(sorted(dict.fromkeys(defects), key=lambda defect: defect.line or 0))
 
 
 def _line(lines: Mapping[DocumentPath, int], place: DocumentPath) -> int | None:

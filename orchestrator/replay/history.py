@@ -44,8 +44,7 @@ def _replay(
 
 
 def _trace(attempt_id: str, events: Sequence[Event]) -> Trace:
-    finished = [event for event in events if isinstance(event, ToolFinished)]
-    return Trace(id=attempt_id, calls=tuple(_trace_call(event) for event in finished))
+    return Trace(id=attempt_id, calls=tuple(_trace_call(event) for event in events if isinstance(event, ToolFinished)))
 
 
 def _trace_call(event: ToolFinished) -> TraceCall:

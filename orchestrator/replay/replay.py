@@ -5,23 +5,20 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import Any
 
 from pydantic import ValidationError
 
 from orchestrator.domain.errors import UserError
-from orchestrator.domain.events import Event, GuardFired, ReplyReceived, ToolFinished, ToolRequested
+from orchestrator.domain.events import Event, ReplyReceived, ToolFinished, ToolRequested
 from orchestrator.domain.text import nearest
 from orchestrator.domain.tools import executed, executes
-from orchestrator.domain.usage_limits import LEDGER as LEDGER
 from orchestrator.domain.verdict import Allow, Refuse, Stop, Warn
 from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.replay.traces import Trace, events_of_trace
 
 _UNBOUNDED = 10**9
-_NOT_REPLAYED = (LEDGER, "names_only")  # the second is a guard of 0.1, which recorded it and acted on none of it
 # What a trace knows nothing of holds for it only where the limits set it.
 _UNKNOWN_TO_TRACES: Mapping[str, int | None] = {
     "progress_every": _UNBOUNDED,
@@ -55,13 +52,6 @@ class Replay:
     def stop(self) -> Fired | None:
         """The Stop, if there was one."""
         return next((fired for fired in self.fired if isinstance(fired.verdict, Stop)), None)
-
-    @property
-    def calls_saved(self) -> int:
-        """Executed calls that the Stop would have spared."""
-        if self.stop is None:
-            return 0
-        return max(self.calls - max(self.stop.at_tool_call - self.inherited, 0), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +119,7 @@ def replay_attempt(
     unless it is the Stop."""
     guard_set = GuardSet.begin(limits, budget, allowed_paths)
     fired: list[Fired] = []
-    told = (*inherited, *events)
-    for number, event in enumerate(told):
+    for number, event in enumerate((*inherited, *events)):
         guard_set, verdicts = guard_set.judge(event)
         spoken = (verdict for verdict in verdicts if not isinstance(verdict, Allow))
         own = number >= len(inherited)
@@ -151,28 +140,6 @@ def _calls(events: Sequence[Event]) -> int:
     return sum(last.values())
 
 
-def disagreements(
-    events: Sequence[Event],
-    recorded: Sequence[GuardFired],
-    limits: GuardLimits,
-    budget: int,
-    allowed_paths: tuple[str, ...],
-    inherited: Sequence[Event] = (),
-) -> tuple[str, ...]:
-    """Where a replay under an attempt's own limits differs from the verdicts recorded with it; empty when the live
-    guards and the replayed ones agree. The ledger's verdicts are no fold over one attempt and are left out, and so are
-    those of guards that are no longer there and the wording, which another version may have changed."""
-    live = [_compared(each) for each in recorded if each.verdict.guard not in _NOT_REPLAYED]
-    again = replay_attempt(events, limits, budget, allowed_paths, inherited).fired
-    pairs = zip_longest(live, map(_compared, again))
-    return tuple(f"recorded {then}, replayed {now}" for then, now in pairs if then != now)
-
-
-def _compared(fired: Fired | GuardFired) -> tuple[str | float, ...]:
-    verdict = fired.verdict
-    return verdict.guard, verdict.kind, verdict.code, verdict.observed, verdict.limit, fired.at_tool_call
-
-
 def replay_trace(trace: Trace, limits: ReplayLimits, *, repeat_last: int = 0) -> Replay:
     """A trace under these limits, with its last calls repeated for ever where `repeat_last` says so."""
     guard_set = GuardSet.begin(limits.for_traces(), limits.budget or _UNBOUNDED, ())
@@ -189,8 +156,7 @@ def replay_trace(trace: Trace, limits: ReplayLimits, *, repeat_last: int = 0) ->
 
 def replay_traces(traces: Iterable[Trace], limits: ReplayLimits, *, repeat_last: int = 0) -> dict[str, Any]:
     """All of them, in the shape of `calibrate --replay --traces --json`."""
-    replays = ((trace, replay_trace(trace, limits, repeat_last=repeat_last)) for trace in traces)
-    return {"traces": [shape(trace.id, replay) for trace, replay in replays]}
+    return {"traces": [shape(trace.id, replay_trace(trace, limits, repeat_last=repeat_last)) for trace in traces]}
 
 
 def shape(id_: str, replay: Replay) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import json
 import posixpath
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from itertools import cycle, islice
+from itertools import chain, cycle, islice
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -94,12 +94,7 @@ def _calls(trace: Trace, repeat_last: int) -> Iterator[TraceCall]:
     kept = list(trace.calls)
     while kept and kept[-1].name == "finish_task":
         kept.pop()
-    return islice(_endless(kept, repeat_last), MOST_CALLS)
-
-
-def _endless(calls: list[TraceCall], repeat_last: int) -> Iterator[TraceCall]:
-    yield from calls
-    yield from cycle(calls[-repeat_last:])
+    return islice(chain(kept, cycle(kept[-repeat_last:])), MOST_CALLS)
 
 
 class _Tree:

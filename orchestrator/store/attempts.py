@@ -13,7 +13,7 @@ from orchestrator.domain.lifecycle import check_transition
 from orchestrator.domain.review import Criterion, Review
 from orchestrator.domain.run import Claim
 from orchestrator.domain.usage import Usage
-from orchestrator.store.connection import Transaction
+from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.mapping import build, mapping_properties
 from orchestrator.store.records import Records, fence
 
@@ -22,18 +22,14 @@ class Attempts(Records):
     """Attempts."""
 
     def describe_attempt(self, claim: Claim, properties: Mapping[str, Any]) -> None:
-        """Set properties of the running attempt (snake case names). Raises StaleFenceError."""
+        """Set properties of the running attempt that are known only after the claim (snake case names): model,
+        tree_before, base_commit, allowed_paths, tool_call_budget, stage, limits_json; `follows` links the attempt that
+        it follows. Raises StaleFenceError."""
         named = dict(properties)
         follows = named.pop("follows", None)
         row = self._stored(mapping_properties(named))
-
-        def work(tx: Transaction) -> None:
-            fence(tx, claim.attempt_id, claim.fence)
-            tx.run("attempt_set", attemptId=claim.attempt_id, properties=row)
-            if follows is not None:
-                tx.run("attempt_follow", attemptId=claim.attempt_id, follows=follows)
-
-        self._connection.write(work)
+        link = {} if follows is None else {"attempt_follow": {"follows": follows}}
+        self._write(claim, {"attempt_set": {"properties": row}} | link)
 
     def await_review(self, claim: Claim, worker_output: str, tree_after: str, at: datetime) -> None:
         """Task and attempt go from running to awaiting_qc. Raises StaleFenceError."""
@@ -54,22 +50,12 @@ class Attempts(Records):
     def record_checks(self, claim: Claim, checks: Sequence[Check]) -> None:
         """Attach checks to the attempt. Raises StaleFenceError."""
         rows = [self._row(check, name=check.command[:60]) for check in checks]
-
-        def work(tx: Transaction) -> None:
-            fence(tx, claim.attempt_id, claim.fence)
-            tx.run("checks_store", attemptId=claim.attempt_id, rows=rows)
-
-        self._connection.write(work)
+        self._write(claim, {"checks_store": {"rows": rows}})
 
     def begin_review(self, claim: Claim, review: Review) -> None:
         """Create the Review node, so that its turns can hang on it. Raises StaleFenceError."""
         row = self._row(review, without=("criteria", "findings"), name=review_name(review))
-
-        def work(tx: Transaction) -> None:
-            fence(tx, claim.attempt_id, claim.fence)
-            tx.run("review_store", attemptId=claim.attempt_id, review=row)
-
-        self._connection.write(work)
+        self._write(claim, {"review_store": {"review": row}})
 
     def history(self, task_id: str) -> tuple[AttemptSummary, ...]:
         """A task's attempts, oldest first."""
@@ -118,6 +104,16 @@ class Attempts(Records):
         """The tool calls of each accepted attempt in a repository, by the kind of its task."""
         rows = self._rows("accepted_calls", repositoryId=repository_id)
         return {row["kind"]: tuple(row["calls"]) for row in rows}
+
+    def _write(self, claim: Claim, statements: Mapping[str, Row]) -> None:
+        """Run statements about the attempt, each with its parameters, in one transaction behind its fence."""
+
+        def work(tx: Transaction) -> None:
+            fence(tx, claim.attempt_id, claim.fence)
+            for name, parameters in statements.items():
+                tx.run(name, attemptId=claim.attempt_id, **parameters)
+
+        self._connection.write(work)
 
     def _findings(self, tx: Transaction, name: str, attempt_id: str) -> tuple[Finding, ...]:
         return tuple(self._build(Finding, row["finding"]) for row in tx.run(name, attemptId=attempt_id))

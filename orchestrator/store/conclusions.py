@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import UTC
-from typing import Any
 
 from orchestrator.domain.attempt import AttemptResult
 from orchestrator.domain.errors import StaleFenceError
@@ -24,20 +22,6 @@ class _HeadMovedError(Exception):
     """Rolls the transaction back: the run's head is not what the merge was built on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ending:
-    """The rows of a conclusion, made before the transaction so that repeating it costs nothing."""
-
-    attempt: Row
-    task: Row
-    review: Row | None
-    criteria: list[Row]
-    raised: list[Row]
-    found: list[Row]
-    decision: Row | None
-    diagnosis: Row | None
-
-
 class Conclusions(Records):
     """How attempts end."""
 
@@ -45,25 +29,51 @@ class Conclusions(Records):
         """End the attempt in one transaction; blocks or releases dependents. False, with nothing written, when the
         run's head is no longer `head_before`. True again when the same conclusion is repeated. Raises StaleFenceError,
         and TransitionError for a step that lifecycle.py does not have."""
-        ending = self._ending(claim, conclusion)
+        attempt, task = self._stored(_attempt_values(conclusion)), self._stored(_task_values(claim, conclusion))
+        judgement = list(self._judgement(claim, conclusion))  # before the transaction: repeating that costs nothing
+
+        def work(tx: Transaction) -> bool:
+            if _concluded_before(tx, claim, conclusion):
+                return True
+            _move_head(tx, claim, conclusion)
+            dependents = [row["id"] for row in tx.run("dependents_lock", ids=[claim.task.id], by=claim.attempt_id)]
+            locked = tx.run("task_lock", taskId=claim.task.id, by=claim.attempt_id)[0]
+            check_transition("Task", locked["status"], conclusion.task_status)
+            for name, parameters in judgement:
+                tx.run(name, **parameters)
+            tx.run("attempt_conclude", attemptId=claim.attempt_id, properties=attempt)
+            tx.run("attempt_leftovers", attemptId=claim.attempt_id)
+            tx.run("task_conclude", taskId=claim.task.id, properties=task, ready=conclusion.task_status == "pending")
+            if conclusion.task_status == "completed":
+                release_dependents(tx, claim.task.id, dependents)
+            elif conclusion.task_status in BARRING:
+                block_dependents(tx, claim.task.id, claim.task.key)
+            return True
+
         try:
-            return self._connection.write(lambda tx: _conclude(tx, claim, conclusion, ending))
+            return self._connection.write(work)
         except _HeadMovedError:
             return False
 
-    def _ending(self, claim: Claim, conclusion: AttemptResult) -> _Ending:
-        review, without = conclusion.review, ("criteria", "findings")
-        pass_id = conclusion.decision.pass_id if conclusion.decision else None
-        return _Ending(
-            attempt=self._stored(_attempt_values(conclusion)),
-            task=self._stored(_task_values(claim, conclusion)),
-            review=self._row(review, without=without, name=review_name(review)) if review else None,
-            criteria=self._criteria_rows(review) if review else [],
-            raised=self._finding_rows(review.id, review.findings, pass_id) if review else [],
-            found=self._finding_rows(claim.attempt_id, conclusion.findings, pass_id),
-            decision=self._only_row(claim.attempt_id, "decision", conclusion.decision),
-            diagnosis=self._only_row(claim.attempt_id, "diagnosis", conclusion.diagnosis),
-        )
+    def _judgement(self, claim: Claim, conclusion: AttemptResult) -> Iterator[tuple[str, Row]]:
+        """The statements that write review, findings, decision and report, with their parameters."""
+        id_, review, decision, report = claim.attempt_id, conclusion.review, conclusion.decision, conclusion.diagnosis
+        pass_id = decision.pass_id if decision else None
+        if review is not None:
+            row = self._row(review, without=("criteria", "findings"), name=review_name(review))
+            raised = self._finding_rows(review.id, review.findings, pass_id)
+            yield "review_store", {"attemptId": id_, "review": row}
+            yield "criteria_store", {"reviewId": review.id, "rows": self._criteria_rows(review)}
+            yield "findings_raised", {"reviewId": review.id, "rows": raised}
+        if conclusion.findings:
+            rows = self._finding_rows(id_, conclusion.findings, pass_id)
+            yield "findings_found", {"attemptId": id_, "rows": rows}
+        if decision is not None:
+            row = self._row(decision, id=f"{id_}:decision", name=decision.decision)
+            yield "decision_store", {"attemptId": id_, "decision": row}
+        if report is not None:
+            row = self._row(report, id=f"{id_}:diagnosis", name="diagnosis")
+            yield "diagnosis_store", {"taskId": claim.task.id, "diagnosis": row}
 
     def _criteria_rows(self, review: Review) -> list[Row]:
         return [
@@ -76,10 +86,6 @@ class Conclusions(Records):
             self._row(finding, id=f"{owner_id}:finding{number}", name=finding.code, position=number, passId=pass_id)
             for number, finding in enumerate(findings)
         ]
-
-    def _only_row(self, attempt_id: str, kind: str, record: Any) -> Row | None:
-        name = getattr(record, "decision", kind)
-        return None if record is None else self._row(record, id=f"{attempt_id}:{kind}", name=name)
 
 
 def _attempt_values(conclusion: AttemptResult) -> Row:
@@ -124,25 +130,6 @@ def _review_values(review: Review | None) -> Row:
     return {"qcPassed": review.passed, "qcScore": review.score, "qcFeedback": review.feedback}
 
 
-def _conclude(tx: Transaction, claim: Claim, conclusion: AttemptResult, ending: _Ending) -> bool:
-    if _concluded_before(tx, claim, conclusion):
-        return True
-    _move_head(tx, claim, conclusion)
-    dependents = [row["id"] for row in tx.run("dependents_lock", ids=[claim.task.id], by=claim.attempt_id)]
-    task = tx.run("task_lock", taskId=claim.task.id, by=claim.attempt_id)[0]
-    check_transition("Task", task["status"], conclusion.task_status)
-    _write_judgement(tx, claim, ending)
-    tx.run("attempt_conclude", attemptId=claim.attempt_id, properties=ending.attempt)
-    tx.run("attempt_leftovers", attemptId=claim.attempt_id)
-    ready = conclusion.task_status == "pending"
-    tx.run("task_conclude", taskId=claim.task.id, properties=ending.task, ready=ready)
-    if conclusion.task_status == "completed":
-        release_dependents(tx, claim.task.id, dependents)
-    elif conclusion.task_status in BARRING:
-        block_dependents(tx, claim.task.id, claim.task.key)
-    return True
-
-
 def _concluded_before(tx: Transaction, claim: Claim, conclusion: AttemptResult) -> bool:
     """Lock and fence; whether this very conclusion was written already (its acknowledgement was lost)."""
     rows = tx.run("attempt_touch", attemptId=claim.attempt_id, by=str(claim.fence))
@@ -167,17 +154,3 @@ def _move_head(tx: Transaction, claim: Claim, conclusion: AttemptResult) -> None
     if run["headCommit"] != conclusion.head_before:
         raise _HeadMovedError
     tx.run("run_head", runId=claim.run_id, head=conclusion.commit)
-
-
-def _write_judgement(tx: Transaction, claim: Claim, ending: _Ending) -> None:
-    if ending.review is not None:
-        review_id = ending.review["id"]
-        tx.run("review_store", attemptId=claim.attempt_id, review=ending.review)
-        tx.run("criteria_store", reviewId=review_id, rows=ending.criteria)
-        tx.run("findings_raised", reviewId=review_id, rows=ending.raised)
-    if ending.found:
-        tx.run("findings_found", attemptId=claim.attempt_id, rows=ending.found)
-    if ending.decision is not None:
-        tx.run("decision_store", attemptId=claim.attempt_id, decision=ending.decision)
-    if ending.diagnosis is not None:
-        tx.run("diagnosis_store", taskId=claim.task.id, diagnosis=ending.diagnosis)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
 from typing import Any, LiteralString, TypeVar
 
 import neo4j
 import tenacity
 from neo4j.exceptions import (
-    AuthError,
-    ClientError,
     ConfigurationError,
     ConnectionAcquisitionTimeoutError,
     ConstraintError,
@@ -25,8 +25,7 @@ from neo4j.exceptions import (
 
 from orchestrator.domain.errors import GraphError
 from orchestrator.domain.lifecycle import TransitionError
-from orchestrator.store.endpoint import EndpointSource, GraphEndpoint, Server, unusable
-from orchestrator.store.statements import statement
+from orchestrator.store.endpoint import EndpointSource, GraphEndpoint, Server, translate, unusable
 
 _T = TypeVar("_T")
 Row = dict[str, Any]
@@ -54,6 +53,14 @@ DRIVER_S = 2.0
 gone, which is ours to tell and to heal."""
 
 logging.getLogger("neo4j").addHandler(logging.NullHandler())  # else its retries are printed where nobody logs
+
+
+@cache
+def statement(name: str) -> LiteralString:
+    """The Cypher of `cypher/<name>.cypher`, without its header comment (each server caches plans by text). Only
+    `$parameters`, never string formatting."""
+    text = files("orchestrator.store").joinpath("cypher", f"{name}.cypher").read_text(encoding="utf-8")
+    return "\n".join(line for line in text.splitlines() if not line.startswith("//")).strip()
 
 
 class Transaction:
@@ -106,7 +113,9 @@ class Connection:
     ) -> _T:
         """Give `call` a session for the user's own Cypher: read-only by right of the connection unless `write`.
         `refusal` turns what the user's words caused into the user's error, and anything else into None."""
-        return self._patiently(call, reader=not write, refusal=refusal, again=_never if write else _away)
+        return self._patiently(
+            call, reader=not write, refusal=refusal, again=(lambda _error: False) if write else _away
+        )
 
     def server(self) -> Server:
         """What answers."""
@@ -130,7 +139,7 @@ class Connection:
         refusal: Callable[[Neo4jError], Exception | None] = lambda _error: None,
     ) -> _T:
         retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception(again or _worth_repeating),
+            retry=tenacity.retry_if_exception(again or (lambda error: _away(error) or _met_another(error))),
             stop=self._stop,
             wait=_wait,
             before_sleep=self._tell,
@@ -186,20 +195,12 @@ class Connection:
         self._on_wait(f"The graph at {where} does not answer; waiting up to {left:.0f} s more.")
 
 
-def _never(_error: BaseException) -> bool:
-    return False
-
-
 def _away(error: BaseException) -> bool:
     return isinstance(error, AWAY)
 
 
 def _met_another(error: BaseException) -> bool:
     return not _away(error) and (isinstance(error, CONFLICT) or getattr(error, "code", None) in RACES)
-
-
-def _worth_repeating(error: BaseException) -> bool:
-    return _away(error) or _met_another(error)
 
 
 def _conflicted(state: tenacity.RetryCallState) -> bool:
@@ -235,56 +236,3 @@ def _driver(endpoint: GraphEndpoint, auth: tuple[str, str]) -> neo4j.Driver:
         )
     except (ConfigurationError, ValueError) as error:
         raise unusable(endpoint.uri) from error
-
-
-_BY_CODE: Mapping[str, tuple[str, str]] = {
-    "Neo.ClientError.Database.DatabaseNotFound": (
-        "The graph at {uri} has no database {database}.",
-        "Set NEO4J_DATABASE to one that exists (Community has one, neo4j).",
-    ),
-    "Neo.ClientError.Security.AuthenticationRateLimit": (
-        "The graph at {uri} locks user {user} out after too many wrong passwords.",
-        "Wait some seconds, then check NEO4J_USERNAME and NEO4J_PASSWORD.",
-    ),
-    "Neo.ClientError.Security.CredentialsExpired": (
-        "The graph at {uri} wants user {user} to change the password first.",
-        "Log in once with Neo4j Browser or cypher-shell and set a new password, then set NEO4J_PASSWORD to it.",
-    ),
-}
-
-
-def translate(error: Exception, endpoint: GraphEndpoint | None) -> GraphError:
-    """The driver's error as one message that says the way out."""
-    names = {
-        "uri": endpoint.uri if endpoint else "?",
-        "user": endpoint.username if endpoint else "?",
-        "database": (endpoint.database if endpoint else None) or "(default)",
-    }
-    code = getattr(error, "code", None) or ""
-    if code in _BY_CODE:
-        message, way_out = _BY_CODE[code]
-        return GraphError(message.format(**names), next_step=way_out)
-    if isinstance(error, AuthError) and endpoint is not None and endpoint.kind == "embedded":
-        return GraphError(
-            f"The embedded graph at {names['uri']} does not take the passwords of its files: they were changed.",
-            next_step="Run `orchestrate graph down`; the next command starts it with what is in the files then.",
-        )
-    if isinstance(error, AuthError):
-        return GraphError(
-            f"The graph at {names['uri']} refuses user {names['user']}: wrong user name or password.",
-            next_step="Check NEO4J_USERNAME and NEO4J_PASSWORD; a Neo4j that is only just starting says so too.",
-        )
-    if isinstance(error, TransientError | DriverError) and not isinstance(error, ConfigurationError):
-        return GraphError(
-            f"The graph at {names['uri']} does not answer: {_first_line(error)}",
-            next_step="Start it or correct NEO4J_URI; a stopped run goes on with `orchestrate execute --resume`.",
-        )
-    kind = "refused a statement" if isinstance(error, ClientError) else "failed"
-    return GraphError(
-        f"The graph at {names['uri']} {kind}: {_first_line(error)}", next_step="See `orchestrate doctor`."
-    )
-
-
-def _first_line(error: Exception) -> str:
-    text = getattr(error, "message", None) or str(error) or type(error).__name__
-    return str(text).strip().splitlines()[0][:300]

@@ -1,4 +1,4 @@
-"""Where a graph answers, and how to log in."""
+"""Where a graph answers, how to log in, and what its refusals mean."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
-from orchestrator.domain.errors import UserError
+from neo4j.exceptions import AuthError, ClientError, ConfigurationError, DriverError, TransientError
+
+from orchestrator.domain.errors import GraphError, UserError
 
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
@@ -41,7 +43,7 @@ class EndpointSource:
     """How to come by an endpoint: `locate` may start a server, `release` gives up what it holds (safe to repeat)."""
 
     locate: Callable[[], GraphEndpoint]
-    release: Callable[[], None]
+    release: Callable[[], None] = lambda: None
 
 
 def neo4j_endpoint(environ: Mapping[str, str]) -> GraphEndpoint:
@@ -81,3 +83,56 @@ def _is_bolt(uri: str) -> bool:
         return False
     routed = parts.query and not parts.scheme.startswith("neo4j")  # only these take a routing policy
     return usable and "@" not in parts.netloc and not routed and not re.search(r"\s", uri)
+
+
+_BY_CODE: Mapping[str, tuple[str, str]] = {
+    "Neo.ClientError.Database.DatabaseNotFound": (
+        "The graph at {uri} has no database {database}.",
+        "Set NEO4J_DATABASE to one that exists (Community has one, neo4j).",
+    ),
+    "Neo.ClientError.Security.AuthenticationRateLimit": (
+        "The graph at {uri} locks user {user} out after too many wrong passwords.",
+        "Wait some seconds, then check NEO4J_USERNAME and NEO4J_PASSWORD.",
+    ),
+    "Neo.ClientError.Security.CredentialsExpired": (
+        "The graph at {uri} wants user {user} to change the password first.",
+        "Log in once with Neo4j Browser or cypher-shell and set a new password, then set NEO4J_PASSWORD to it.",
+    ),
+}
+
+
+def translate(error: Exception, endpoint: GraphEndpoint | None) -> GraphError:
+    """The driver's error as one message that says the way out."""
+    names = {
+        "uri": endpoint.uri if endpoint else "?",
+        "user": endpoint.username if endpoint else "?",
+        "database": (endpoint.database if endpoint else None) or "(default)",
+    }
+    code = getattr(error, "code", None) or ""
+    if code in _BY_CODE:
+        message, way_out = _BY_CODE[code]
+        return GraphError(message.format(**names), next_step=way_out)
+    if isinstance(error, AuthError) and endpoint is not None and endpoint.kind == "embedded":
+        return GraphError(
+            f"The embedded graph at {names['uri']} does not take the passwords of its files: they were changed.",
+            next_step="Run `orchestrate graph down`; the next command starts it with what is in the files then.",
+        )
+    if isinstance(error, AuthError):
+        return GraphError(
+            f"The graph at {names['uri']} refuses user {names['user']}: wrong user name or password.",
+            next_step="Check NEO4J_USERNAME and NEO4J_PASSWORD; a Neo4j that is only just starting says so too.",
+        )
+    if isinstance(error, TransientError | DriverError) and not isinstance(error, ConfigurationError):
+        return GraphError(
+            f"The graph at {names['uri']} does not answer: {_first_line(error)}",
+            next_step="Start it or correct NEO4J_URI; a stopped run goes on with `orchestrate execute --resume`.",
+        )
+    kind = "refused a statement" if isinstance(error, ClientError) else "failed"
+    return GraphError(
+        f"The graph at {names['uri']} {kind}: {_first_line(error)}", next_step="See `orchestrate doctor`."
+    )
+
+
+def _first_line(error: Exception) -> str:
+    text = getattr(error, "message", None) or str(error) or type(error).__name__
+    return str(text).strip().splitlines()[0][:300]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from typing import Any
 
 from orchestrator.domain.errors import UserError
@@ -92,15 +93,11 @@ def _call_events(call: ToolCall, stored: Row, within: list[Event], writes: list[
 
 def _within(rows: Mapping[str, list[Row]]) -> dict[int, list[Event]]:
     """Progress reports and decided requests by the call that made them, each in order."""
-    found: list[tuple[int, Any]] = []
-    for row in rows["events_checkpoints"]:
-        stored = row["checkpoint"]
-        found.append((stored["seq"], build(ProgressReported, stored)))
-    for row in rows["events_requests"]:
-        stored = row["request"]
-        found.append((stored["seq"], build(BudgetDecided if stored["kind"] == "calls" else ScopeDecided, stored)))
+    found: list[Any] = [build(ProgressReported, row["checkpoint"]) for row in rows["events_checkpoints"]]
+    requests = (row["request"] for row in rows["events_requests"])
+    found += [build(BudgetDecided if each["kind"] == "calls" else ScopeDecided, each) for each in requests]
     by_call: dict[int, list[Event]] = defaultdict(list)
-    for _, event in sorted(found, key=lambda pair: pair[0]):
+    for event in sorted(found, key=attrgetter("seq")):
         by_call[event.call_seq].append(event)
     return by_call
 

@@ -25,11 +25,10 @@ from orchestrator.domain.events import (
 )
 from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.tools import executed, executes
-from orchestrator.domain.usage import AttemptUsage, Usage
+from orchestrator.domain.usage import AttemptUsage
 from orchestrator.store.connection import Row, Transaction
-from orchestrator.store.mapping import instant, iso, properties
-from orchestrator.store.plans import file_name
-from orchestrator.store.records import LIVE, Records, fence
+from orchestrator.store.mapping import file_name, instant, iso, properties
+from orchestrator.store.records import LIVE, Records, fence, summed_usage
 
 RowBatch = dict[str, list[Row]]
 """Rows by the statement that writes them."""
@@ -60,8 +59,9 @@ class EventWriter(Records):
         known: Collection[str],
         fits: Callable[[Sequence[AttemptUsage]], bool],
     ) -> bool:
-        """The same, if the run bears it: lock the run, look at what other workers' attempts have used in it, ask.
-        Whether the events were recorded. Raises StaleFenceError for a fence that is not current."""
+        """The same, if the run bears it: lock the run, look at what attempts of other workers than `worker` have used
+        in it, those left out that are closed and `known`, and record the events if that `fits`: one transaction, so
+        that no other process reserves in between. `fits` may be asked again. Raises StaleFenceError."""
         write = self._writing(owner, events)
         look = {"runId": run_id, "worker": worker, "known": list(known)}
 
@@ -157,15 +157,12 @@ class EventWriter(Records):
 
 
 def _use(row: Row) -> AttemptUsage:
-    usd = None if row["unknown"] else float(row["usd"])
     span_s = (instant(row["ended"]) - instant(row["begun"])).total_seconds()
     return AttemptUsage(
         attempt_id=row["attemptId"],
         task_id=row["taskId"],
         closed=row["closed"],
-        usage=Usage(
-            prompt_tokens=int(row["promptTokens"]), completion_tokens=int(row["completionTokens"]), cost_usd=usd
-        ),
+        usage=summed_usage(row),
         worked_s=max(span_s - float(row["waitMs"]) / 1000, 0.0),
     )
 

@@ -19,7 +19,7 @@ from orchestrator.store.event_reader import EventReader
 from orchestrator.store.event_writer import EventWriter
 from orchestrator.store.leases import Leases
 from orchestrator.store.plans import Plans
-from orchestrator.store.redaction import Redaction
+from orchestrator.store.records import Redaction
 from orchestrator.store.runs import Runs
 from orchestrator.store.schema import ensure_schema
 from orchestrator.store.user_queries import UserQueries
@@ -99,7 +99,7 @@ def open_graph(
     `redact` is applied to every stored string; `on_wait` hears of waiting for a graph that is away, which is given up
     after `wait_s` seconds. Raises GraphError, UserError for a NEO4J_URI that cannot be used."""
     if environ.get("NEO4J_URI"):
-        source = neo4j_source(environ)
+        source = _neo4j_source(environ)
     else:
         caches = cache_folder(environ)
         embedded = Embedded(home, idle_s=idle_s, heap_mb=heap_mb, on_wait=on_wait, caches=caches)
@@ -113,16 +113,15 @@ def open_graph(
     return GraphStore(connection, Redaction(home / "artefacts", redact))
 
 
-def neo4j_source(environ: Mapping[str, str]) -> EndpointSource:
-    """The Neo4j that the environment names. Raises UserError where it names none that can be used."""
+def _neo4j_source(environ: Mapping[str, str]) -> EndpointSource:
     endpoint = neo4j_endpoint(environ)
-    return EndpointSource(locate=lambda: endpoint, release=lambda: None)
+    return EndpointSource(locate=lambda: endpoint)
 
 
 def neo4j_server(environ: Mapping[str, str], *, wait_s: float) -> Server:
     """What answers at NEO4J_URI within `wait_s` seconds; writes nothing. Raises GraphError when nothing does, UserError
     for an unusable address."""
-    connection = Connection(neo4j_source(environ), wait_s=wait_s, on_wait=lambda _message: None)
+    connection = Connection(_neo4j_source(environ), wait_s=wait_s, on_wait=lambda _message: None)
     try:
         return connection.server()
     finally:

@@ -11,7 +11,7 @@ from orchestrator.domain.lifecycle import check_transition
 from orchestrator.domain.run import Claim, ClaimRequest, Orphan
 from orchestrator.domain.task import Task
 from orchestrator.store.connection import Row, Transaction
-from orchestrator.store.mapping import build, instant, iso
+from orchestrator.store.mapping import build, iso
 from orchestrator.store.records import LIVE, Records
 
 CANDIDATES = 16
@@ -46,21 +46,8 @@ class Leases(Records):
 
     def orphans(self, run_id: str, at: datetime, dead_owners: Sequence[str]) -> tuple[Orphan, ...]:
         """Attempts of the run whose lease expired or whose owner is among the dead."""
-        rows = self._connection.read(
-            lambda tx: tx.run("orphans_read", runId=run_id, live=LIVE, at=iso(at), dead=list(dead_owners))
-        )
-        return tuple(
-            Orphan(
-                task_id=row["taskId"],
-                task_key=row["taskKey"],
-                attempt_id=row["attemptId"],
-                owner=row["owner"],
-                fence=row["fence"],
-                started_at=instant(row["startedAt"]),
-                last_event_at=instant(row["lastEventAt"]),
-            )
-            for row in rows
-        )
+        rows = self._rows("orphans_read", runId=run_id, live=LIVE, at=iso(at), dead=list(dead_owners))
+        return tuple(build(Orphan, row) for row in rows)
 
     def close_interrupted(self, orphan: Orphan, at: datetime) -> bool:
         """Close an orphan as interrupted: fence + 1, task pending and ready again, unfinished calls interrupted. False

@@ -35,40 +35,37 @@ def instant(value: Any) -> Any:
     return native.astimezone(UTC) if isinstance(native, datetime) else native
 
 
-def to_json(value: Any) -> str:
-    """Compact JSON with tuples as lists."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-
-
-def property_value(value: Any) -> Any:
-    """One field's value as a property."""
-    if isinstance(value, datetime):
-        return iso(value)
-    if isinstance(value, tuple | list):
-        return list(value)
-    return value
+def file_name(path: str) -> str:
+    """A file's display name."""
+    return path.rpartition("/")[2] or path
 
 
 def properties(record: Any, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
-    """A dataclass's fields as properties. Mappings come as themselves under `...Json`, for `finish` to write out."""
-    result: dict[str, Any] = {}
-    kind: Any = type(record)
-    for name, is_mapping in _fields(kind):
-        if name not in without:
-            value = getattr(record, name)
-            result[camel(name) + ("Json" if is_mapping else "")] = value if is_mapping else property_value(value)
-    return result
+    """A dataclass's fields as properties."""
+    names = (field.name for field in dataclasses.fields(record))
+    return mapping_properties({name: getattr(record, name) for name in names if name not in without})
 
 
 def mapping_properties(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Snake case names and plain values as properties."""
-    named = {camel(name) + ("Json" if isinstance(value, Mapping) else ""): value for name, value in values.items()}
-    return {name: value if isinstance(value, Mapping) else property_value(value) for name, value in named.items()}
+    """Snake case names and plain values as properties. Mappings come as themselves, for `finish` to write out."""
+    result: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            result[f"{camel(name)}Json"] = value
+        elif isinstance(value, datetime):
+            result[camel(name)] = iso(value)
+        else:
+            result[camel(name)] = list(value) if isinstance(value, tuple) else value
+    return result
 
 
 def finish(values: Mapping[str, Any]) -> dict[str, Any]:
     """Properties with mappings written out as JSON: the last step, after secrets were replaced inside them."""
-    return {name: to_json(value) if isinstance(value, Mapping) else value for name, value in values.items()}
+    return {name: _json(value) if isinstance(value, Mapping) else value for name, value in values.items()}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def build(cls: type[_T], stored: Mapping[str, Any], **known: Any) -> _T:
@@ -84,12 +81,6 @@ def build(cls: type[_T], stored: Mapping[str, Any], **known: Any) -> _T:
         elif default is not dataclasses.MISSING:
             values[name] = default
     return cls(**values)
-
-
-@cache
-def _fields(cls: Any) -> tuple[tuple[str, bool], ...]:
-    hints = get_type_hints(cls)
-    return tuple((field.name, _is_mapping(hints[field.name])) for field in dataclasses.fields(cls))
 
 
 @cache
@@ -115,7 +106,7 @@ def _reader(hint: Any) -> Reader:
         return tuple
     if hint is datetime or datetime in get_args(hint):
         return instant
-    return _itself
+    return lambda value: value
 
 
 def _when_missing(hint: Any) -> Any:
@@ -126,14 +117,6 @@ def _when_missing(hint: Any) -> Any:
     return dataclasses.MISSING
 
 
-def _itself(value: Any) -> Any:
-    return value
-
-
 def _from_json(text: str) -> Any:
-    return _tupled(json.loads(text))
-
-
-def _tupled(value: Any) -> Any:
-    """JSON with the lists of its top level as tuples, as Task.verification_criteria has them."""
-    return {key: tuple(item) if isinstance(item, list) else item for key, item in value.items()}
+    """With the lists of its top level as tuples, as Task.verification_criteria has them."""
+    return {key: tuple(item) if isinstance(item, list) else item for key, item in json.loads(text).items()}

@@ -9,7 +9,7 @@ from orchestrator.domain.errors import GraphError, UserError
 from orchestrator.domain.plan import Plan, PlannedTask, PlanningRound, Repository
 from orchestrator.domain.task import Assessment, Task, TaskState
 from orchestrator.store.connection import Row, Transaction
-from orchestrator.store.mapping import build
+from orchestrator.store.mapping import build, file_name
 from orchestrator.store.records import Records
 
 BATCH = 500
@@ -21,13 +21,13 @@ class Plans(Records):
 
     def register_repository(self, repository: Repository) -> None:
         """Create or refresh the Repository node."""
-        row = self._row(repository, name=repository.path.rstrip("/").rpartition("/")[2])
+        row = self._repository_row(repository)
         self._connection.write(lambda tx: tx.run("repository_store", repository=row))
 
     def store_plan(self, plan: Plan) -> None:
         """Create or replace the plan's tasks, assessments, dependencies and files, in one transaction. A task that was
         executed keeps its status. Raises UserError when a task that was attempted would be dropped."""
-        repository = self._row(plan.repository, name=plan.repository.path.rstrip("/").rpartition("/")[2])
+        repository = self._repository_row(plan.repository)
         head = self._row(plan, without=("tasks", "repository"), repository=plan.repository.id, name=plan.goal[:60])
         tasks = [self._task_row(plan, position, planned) for position, planned in enumerate(plan.tasks)]
 
@@ -88,6 +88,9 @@ class Plans(Records):
             return candidates[0][1], candidates[0][0]
         raise _unresolved(text, candidates)
 
+    def _repository_row(self, repository: Repository) -> Row:
+        return self._row(repository, name=repository.path.rstrip("/").rpartition("/")[2])
+
     def _task_row(self, plan: Plan, position: int, planned: PlannedTask) -> Row:
         task, assessment = planned.task, planned.assessment
         judged: Row = {
@@ -107,7 +110,7 @@ class Plans(Records):
     def _files(self, plan: Plan, field: str) -> Iterator[Row]:
         for planned in plan.tasks:
             for path in self._texts.clean(getattr(planned.task, field)):
-                file = file_id(plan.repository.id, path)
+                file = f"{plan.repository.id}:{path}"
                 yield {"id": planned.task.id, "file": file, "path": path, "name": file_name(path)}
 
     def _task_state(self, row: Row) -> TaskState:
@@ -115,16 +118,6 @@ class Plans(Records):
         assessment = build(Assessment, row["assessment"]) if row["assessment"] else None
         more = {"task": self._build(Task, stored), "assessment": assessment}
         return self._build(TaskState, {"attemptNumber": 0} | stored, **more)
-
-
-def file_id(repository_id: str, path: str) -> str:
-    """The id of a File node."""
-    return f"{repository_id}:{path}"
-
-
-def file_name(path: str) -> str:
-    """A file's display name."""
-    return path.rpartition("/")[2] or path
 
 
 def _drop_missing(tx: Transaction, plan: Plan) -> None:

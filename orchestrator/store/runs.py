@@ -11,7 +11,7 @@ from orchestrator.domain.run import Run
 from orchestrator.domain.usage import Usage
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.mapping import build, instant, iso
-from orchestrator.store.records import Records
+from orchestrator.store.records import Records, summed_usage
 
 BARRING = ["blocked", "cancelled", "failed", "rejected"]
 """Statuses of a dependency that keep its dependents blocked."""
@@ -88,13 +88,7 @@ class Runs(Records):
             rows = self._rows("spend_run", runId=run_id, taskId=task_id)
         else:
             rows = self._rows("spend_task", taskId=task_id)
-        if not rows:
-            return Usage()
-        row = rows[0]
-        usd = None if row["unknown"] else float(row["usd"])
-        return Usage(
-            prompt_tokens=int(row["promptTokens"]), completion_tokens=int(row["completionTokens"]), cost_usd=usd
-        )
+        return summed_usage(rows[0]) if rows else Usage()
 
 
 def _move(tx: Transaction, run_id: str, current: RunStatus, status: RunStatus, at: datetime) -> None:

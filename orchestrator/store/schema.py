@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+from importlib.resources import files
+from typing import LiteralString
 
 from orchestrator.domain.errors import GraphError
 from orchestrator.domain.tools import EXECUTED_STATUSES
 from orchestrator.store.connection import Connection
 from orchestrator.store.endpoint import Server
-from orchestrator.store.statements import schema_statements
 
 SCHEMA_VERSION = 2
 """1: as first released. 2: a call has `executed`."""
@@ -16,6 +18,15 @@ SCHEMA_VERSION = 2
 OLDEST_NEO4J = (5, 26)
 BATCH = 5_000
 """Nodes that one transaction of a migration changes at most."""
+
+
+@cache
+def schema_statements() -> tuple[LiteralString, ...]:
+    """The statements of schema/*.cypher in file order, each ended by a semicolon."""
+    folder = files("orchestrator.store").joinpath("schema")
+    texts = [file.read_text(encoding="utf-8") for file in sorted(folder.iterdir(), key=lambda file: file.name)]
+    lines = [line for text in texts for line in text.splitlines() if not line.startswith("//")]
+    return tuple(part.strip() for part in "\n".join(lines).split(";") if part.strip())
 
 
 def ensure_schema(connection: Connection) -> None:

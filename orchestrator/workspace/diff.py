@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
 
 import pygit2
 from pygit2.enums import DeltaStatus, DiffOption, FileMode
 
 from orchestrator.domain.errors import WorkspaceError
-from orchestrator.domain.workspace import FileChange
+from orchestrator.domain.workspace import ChangeStatus, EntryKind, FileChange
 from orchestrator.workspace.git import Git
-from orchestrator.workspace.repository import printable
-
-ChangeStatus = Literal["added", "modified", "deleted"]
-EntryKind = Literal["file", "executable", "symlink", "gitlink"]
+from orchestrator.workspace.paths import printable
 
 _KINDS: dict[int, EntryKind] = {
     FileMode.BLOB_EXECUTABLE: "executable",

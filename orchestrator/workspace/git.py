@@ -17,8 +17,8 @@ from pathlib import Path
 from orchestrator.domain.errors import UserError, WorkspaceError
 from orchestrator.workspace.filesystem import disk_error
 
-OLDEST = (2, 38)
-"""`git merge-tree --write-tree` came with git 2.38."""
+OLDEST = "2.38"
+"""`git merge-tree --write-tree` came with it."""
 
 GIT_TIMEOUT_S = 120.0
 """How long one git command may take; only a pathological repository needs more than a few seconds."""
@@ -108,9 +108,10 @@ class Git:
                 self.command(arguments), input=feed, capture_output=True, env=self.environment(), timeout=seconds
             )
         except FileNotFoundError:
-            raise _missing() from None
+            way_out = f"Install git {OLDEST} or later and put it on PATH."
+            raise UserError("git was not found.", next_step=way_out) from None
         except subprocess.TimeoutExpired:
-            raise _too_slow(arguments, seconds) from None
+            raise WorkspaceError(f"git {arguments[0]} took longer than {seconds:g} seconds.") from None
         except OSError as error:
             raise disk_error(f"git {arguments[0]} could not be started", error) from error
         return GitResult(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace").strip())
@@ -141,18 +142,6 @@ def failure(arguments: Sequence[str], answer: GitResult) -> WorkspaceError:
     return disk_error(f"git {arguments[0]} failed", said)
 
 
-def _missing() -> UserError:
-    return UserError("git was not found.", next_step=f"Install git {_dotted(OLDEST)} or later and put it on PATH.")
-
-
-def _too_slow(arguments: Sequence[str], seconds: float) -> WorkspaceError:
-    return WorkspaceError(f"git {arguments[0]} took longer than {seconds:g} seconds.")
-
-
-def _dotted(version: Sequence[int]) -> str:
-    return ".".join(str(part) for part in version)
-
-
 def require_version(environ: Mapping[str, str]) -> tuple[int, ...]:
     """git's version. Raises UserError when it is older than 2.38 or no git."""
     return _require(environ.get("PATH", os.defpath))
@@ -163,9 +152,9 @@ def _require(path: str) -> tuple[int, ...]:
     said = Git(environ={"PATH": path})("--version").text
     found = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", said)
     version = tuple(int(part) for part in found.groups(default="0")) if found else (0,)
-    if version < OLDEST:
+    if version < tuple(map(int, OLDEST.split("."))):
         raise UserError(
-            f"git is too old: {said!r}, needed {_dotted(OLDEST)} or later (git merge-tree --write-tree).",
+            f"git is too old: {said!r}, needed {OLDEST} or later (git merge-tree --write-tree).",
             next_step="Install a newer git.",
         )
     return version

@@ -34,10 +34,10 @@ def is_git_name(name: str) -> bool:
 def parts_of(path: str, shown_root: str) -> tuple[str, ...]:
     """The components of a path from the top level, () for the top itself. Raises PathRefusedError."""
     _check_text(path)
-    parts = [part for part in _from_top(path, shown_root).split("/") if part not in ("", ".")]
+    parts = tuple(part for part in _from_top(path, shown_root).split("/") if part not in ("", "."))
     for part in parts:
         _check_part(part, path)
-    return tuple(parts)
+    return parts
 
 
 def _check_text(path: str) -> None:
@@ -67,6 +67,11 @@ def _check_part(part: str, path: str) -> None:
         raise PathRefusedError(f"{path} leads into .git, which is not the worker's. Name another path.")
     if len(part.encode()) > 255:
         raise PathRefusedError(f"{path[:80]}… has a name longer than 255 bytes. Name a shorter one.")
+
+
+def printable(path: str) -> str:
+    """A path that can be shown and stored: bytes that are no UTF-8 are written as escapes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,7 +38,7 @@ class Prepared:
     """What the commands left in ignored places: paths from the top level, below `tree`."""
 
     tree: Path
-    paths: tuple[str, ...] = ()
+    paths: tuple[str, ...]
 
     def mounts(self, shown_root: Path) -> tuple[Mount, ...]:
         """Each as a read-only mount."""
@@ -47,16 +47,13 @@ class Prepared:
     def copy_into(self, tree: Path) -> None:
         """Where nothing can be mounted: a copy."""
         for path in self.paths:
-            _copy(self.tree / path, tree / path)
-
-
-def _copy(source: Path, target: Path) -> None:
-    with disk(f"{target} cannot be copied from what workspace.prepare made"):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
-        else:
-            shutil.copy2(source, target, follow_symlinks=False)
+            source, target = self.tree / path, tree / path
+            with disk(f"{target} cannot be copied from what workspace.prepare made"):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if source.is_dir():
+                    shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
+                else:
+                    shutil.copy2(source, target, follow_symlinks=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +64,15 @@ class Preparation:
     sandbox: Sandbox
     settings: Settings
 
-    def of(self, start: str, head: str, box: Callable[[WorktreeDir], SandboxSpec]) -> Prepared | None:
-        """The result for the content of `start`, None when no commands are set. Raises WorkspaceError with the output
-        of a command that fails."""
-        commands = self.settings.workspace.prepare
-        if not commands:
-            return None
+    def of(self, start: str, head: str, box: Callable[[WorktreeDir], SandboxSpec]) -> Prepared:
+        """The result for the content of `start`. Raises WorkspaceError with the output of a command that fails."""
         place = WorktreeDir(self.home, f"{PREPARED}{self._key(start)}")
         note = place.folder / _NOTE
         with file_lock(self.home / "prepare.lock"):
             if not note.exists():
                 with place.make(start, head):
                     inside = box(place)
-                    self._run(commands, inside)
+                    self._run(inside)
                     replace_text(note, json.dumps(_left(place, inside)))
         return Prepared(place.tree, tuple(json.loads(note.read_text())))
 
@@ -89,8 +82,8 @@ class Preparation:
         facts = [self.settings.workspace.model_dump(), self.settings.sandbox.network, self.sandbox.level, manifests]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
-    def _run(self, commands: Sequence[str], box: SandboxSpec) -> None:
-        for command in commands:
+    def _run(self, box: SandboxSpec) -> None:
+        for command in self.settings.workspace.prepare:
             result = self.sandbox.run(box, command, CommandLimits.of(self.settings))
             if result.exit_code != 0:
                 how = result.detail or f"exit code {result.exit_code}"

@@ -14,7 +14,8 @@ from orchestrator.domain.errors import UserError
 from orchestrator.domain.plan import Repository
 from orchestrator.domain.text import counted
 from orchestrator.workspace.filesystem import FULL, disk_error
-from orchestrator.workspace.git import Git, GitResult, require_version
+from orchestrator.workspace.git import Git, require_version
+from orchestrator.workspace.paths import printable
 
 OUR_NAME = "orchestrate"
 OUR_EMAIL = "orchestrate@localhost"
@@ -42,9 +43,8 @@ class UserRepository:
     default_branch: str
     remote: str
     identity: Identity
-    dirty: tuple[str, ...] = ()
-    shallow: bool = False
-    submodules: bool = False
+    dirty: tuple[str, ...]
+    submodules: bool
 
     @property
     def record(self) -> Repository:
@@ -55,30 +55,18 @@ class UserRepository:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the user should know before work starts (a dirty checkout is named in a warning)."""
-        return tuple(text for text in self._all_warnings() if text)
-
-    @property
-    def git(self) -> Git:
-        """git on the user's repository, for reads and for the delivery of a branch."""
-        return Git(git_dir=self.common_dir, users=True)
-
-    def _all_warnings(self) -> tuple[str, ...]:
-        return self._dirty_warning(), self._detached_warning(), self._submodule_warning()
-
-    def _submodule_warning(self) -> str:
-        if not self.submodules:
-            return ""
-        return "The repository has submodules: their folders are empty where tasks work, and checks cannot use them."
-
-    def _dirty_warning(self) -> str:
-        if not self.dirty:
-            return ""
-        shown = ", ".join(printable(path) for path in self.dirty[:3]) + (", …" if len(self.dirty) > 3 else "")
-        held = counted(len(self.dirty), "uncommitted path")
-        return f"The checkout has {held} ({shown}); work starts from HEAD without them."
-
-    def _detached_warning(self) -> str:
-        return "" if self.branch else f"HEAD is detached at {self.head[:12]}; work starts from that commit."
+        found = []
+        if self.dirty:
+            shown = ", ".join(printable(path) for path in self.dirty[:3]) + (", …" if len(self.dirty) > 3 else "")
+            held = counted(len(self.dirty), "uncommitted path")
+            found.append(f"The checkout has {held} ({shown}); work starts from HEAD without them.")
+        if not self.branch:
+            found.append(f"HEAD is detached at {self.head[:12]}; work starts from that commit.")
+        if self.submodules:
+            found.append(
+                "The repository has submodules: their folders are empty where tasks work, and checks cannot use them."
+            )
+        return tuple(found)
 
 
 def discover(folder: Path, environ: Mapping[str, str]) -> UserRepository:
@@ -89,26 +77,22 @@ def discover(folder: Path, environ: Mapping[str, str]) -> UserRepository:
         raise UserError(f"{folder} is not a folder.", next_step="Name the repository with -C DIR.")
     git_dir, common_dir, root = _locate(folder, environ)
     git = Git(git_dir=git_dir, work_tree=root, users=True, environ=environ)
-    branch = _line(git.ask("symbolic-ref", "--quiet", "--short", "HEAD"))
+    branch = _line(git, "symbolic-ref", "--quiet", "--short", "HEAD")
+    home = environ.get("ORCHESTRATE_HOME", "")
+    dirty = git("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all").fields()
     return UserRepository(
         root=root,
         git_dir=git_dir,
         common_dir=common_dir,
-        home=_home(common_dir, environ),
+        home=Path(home).expanduser().absolute() if home else common_dir / "orchestrate",
         head=_head(git, root),
         branch=branch,
         default_branch=_default_branch(git) or branch,
         remote=_remote(git),
         identity=_identity(git),
-        dirty=_dirty(git),
-        shallow=(common_dir / "shallow").exists(),
+        dirty=tuple(entry[3:] for entry in dirty),
         submodules=(root / ".gitmodules").is_file(),
     )
-
-
-def printable(path: str) -> str:
-    """A path that can be shown and stored: bytes that are no UTF-8 are written as escapes."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _locate(folder: Path, environ: Mapping[str, str]) -> tuple[Path, Path, Path]:
@@ -137,20 +121,16 @@ def _no_repository(folder: Path, said: str) -> UserError:
     )
 
 
-def _line(answer: GitResult) -> str:
+def _line(git: Git, *arguments: str) -> str:
+    answer = git.ask(*arguments)
     return answer.text.strip() if answer.code == 0 else ""
 
 
 def _head(git: Git, root: Path) -> str:
-    head = _line(git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
+    head = _line(git, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if not head:
         raise UserError(f"{root} has no commits.", next_step="Commit something first: git add -A, git commit.")
     return head
-
-
-def _home(common_dir: Path, environ: Mapping[str, str]) -> Path:
-    named = environ.get("ORCHESTRATE_HOME", "")
-    return Path(named).expanduser().absolute() if named else common_dir / "orchestrate"
 
 
 def ensure_home(home: Path) -> None:
@@ -168,7 +148,7 @@ def ensure_home(home: Path) -> None:
 
 
 def _default_branch(git: Git) -> str:
-    remote_head = _line(git.ask("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"))
+    remote_head = _line(git, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD")
     if remote_head:
         return remote_head.removeprefix("origin/")
     for name in ("main", "master"):
@@ -182,7 +162,7 @@ def _remote(git: Git) -> str:
     if not names:
         return ""
     name = "origin" if "origin" in names else names[0]
-    return without_credentials(_line(git.ask("config", "--get", f"remote.{name}.url")))
+    return without_credentials(_line(git, "config", "--get", f"remote.{name}.url"))
 
 
 def without_credentials(url: str) -> str:
@@ -194,11 +174,5 @@ def without_credentials(url: str) -> str:
 
 
 def _identity(git: Git) -> Identity:
-    name = _line(git.ask("config", "--get", "user.name"))
-    email = _line(git.ask("config", "--get", "user.email"))
+    name, email = (_line(git, "config", "--get", key) for key in ("user.name", "user.email"))
     return Identity(name, email) if name and email else Identity(OUR_NAME, OUR_EMAIL)
-
-
-def _dirty(git: Git) -> tuple[str, ...]:
-    listed = git("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all").fields()
-    return tuple(entry[3:] for entry in listed)

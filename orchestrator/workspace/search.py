@@ -11,8 +11,7 @@ from functools import lru_cache
 
 from orchestrator.domain.errors import ToolError
 from orchestrator.workspace.git import Git
-from orchestrator.workspace.paths import ConfinedTree
-from orchestrator.workspace.repository import printable
+from orchestrator.workspace.paths import ConfinedTree, printable
 
 MOST_LINES = 500
 LONGEST_LINE = 400
@@ -26,13 +25,8 @@ def files(git: Git, tree: ConfinedTree, path: str, glob: str | None) -> tuple[st
     listed = git(
         "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", _spec(path, glob)
     )
-    present = (name for name in listed.fields() if not name.endswith("/") and _is_file(tree, name))
-    return tuple(sorted(printable(name) for name in present))
-
-
-def _is_file(tree: ConfinedTree, name: str) -> bool:
-    entry = tree.root / name
-    return entry.is_symlink() or entry.is_file()
+    entries = ((name, tree.root / name) for name in listed.fields() if not name.endswith("/"))
+    return tuple(sorted(printable(name) for name, entry in entries if entry.is_symlink() or entry.is_file()))
 
 
 def _spec(path: str, glob: str | None) -> str:
@@ -42,11 +36,8 @@ def _spec(path: str, glob: str | None) -> str:
     if "\0" in glob or ".." in glob.split("/"):
         raise ToolError(f"The glob {glob!r} holds '..' or a NUL. Name a pattern below the folder.")
     pattern = glob.lstrip("/") if "/" in glob else f"**/{glob}"
-    return f":(top,glob){pattern}" if path == "." else f":(top,glob){_escaped(path)}/{pattern}"
-
-
-def _escaped(path: str) -> str:
-    return "".join(f"\\{letter}" if letter in "\\*?[]" else letter for letter in path)
+    escaped = "".join(f"\\{letter}" if letter in "\\*?[]" else letter for letter in path)
+    return f":(top,glob){pattern}" if path == "." else f":(top,glob){escaped}/{pattern}"
 
 
 def search_lines(git: Git, pattern: str, path: str, glob: str | None) -> tuple[str, ...]:

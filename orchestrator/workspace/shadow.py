@@ -46,6 +46,11 @@ class Shadow:
         """git on the Shadow, without a work tree."""
         return Git(git_dir=self.git_dir)
 
+    @property
+    def users(self) -> Git:
+        """git on the user's repository, for reads and for the delivery of a branch."""
+        return Git(git_dir=self.repository.common_dir, users=True)
+
     def objects(self) -> pygit2.Repository:
         """The Shadow in this process, for one thread."""
         return pygit2.Repository(str(self.git_dir), pygit2.enums.RepositoryOpenFlag.BARE)
@@ -98,8 +103,8 @@ class Shadow:
 
     def deliver(self, branch: str, commit: str) -> None:
         """Make `branch` equal to `commit`, here and in the user's repository; nothing happens where it is so already,
-        or further on: of two deliveries at once the older may come last. Raises
-        UserError when the user has the branch checked out, or has moved it since we last did."""
+        or further on: of two deliveries at once the older may come last. Raises UserError when the user has the branch
+        checked out, or has moved it since we last did, which a ref of the Shadow tells."""
         ref = f"refs/heads/{branch}"
         if self.git.ask("check-ref-format", ref).code != 0:
             raise UserError(f"{branch!r} is no branch name.")
@@ -107,64 +112,36 @@ class Shadow:
             if self._is_ancestor(commit, there := _commit_at(self.git, ref)):
                 commit = there
             self.git("update-ref", ref, commit)
-            _Delivery(self, branch, commit).make()
+            delivered = f"refs/orchestrate/delivered/{branch}"
+            if (now := _commit_at(self.users, ref)) != commit:
+                last = _commit_at(self.git, delivered)
+                if now not in ("", last) and (last or not self._is_ancestor(now, commit)):
+                    raise UserError(
+                        f"The branch {branch} stands at {now[:12]}, where we did not leave it; it is not moved.",
+                        next_step=f"Keep your commits elsewhere (git branch -m {branch} NEW-NAME), then resume.",
+                    )
+                self._move_users(branch, now, commit)
+            self.git("update-ref", delivered, commit)
 
     def _is_ancestor(self, older: str, newer: str) -> bool:
         return bool(newer) and self.git.ask("merge-base", "--is-ancestor", older, newer).code == 0
 
-
-@dataclass(frozen=True, slots=True)
-class _Delivery:
-    """One branch on its way to the user's repository. What we delivered last stands in a ref of the Shadow."""
-
-    shadow: Shadow
-    branch: str
-    commit: str
-
-    def make(self) -> None:
-        users, ref = self.shadow.repository.git, f"refs/heads/{self.branch}"
-        now = _commit_at(users, ref)
-        if now != self.commit:
-            self._refuse_moved(now)
-            self._refuse_checked_out(users, ref)
-            users(*_FETCH, str(self.shadow.git_dir), self.commit)
-            self._move(users, ref, now)
-        self.shadow.git("update-ref", self._record, self.commit)
-
-    @property
-    def _record(self) -> str:
-        return f"refs/orchestrate/delivered/{self.branch}"
-
-    def _move(self, users: Git, ref: str, now: str) -> None:
-        moved = users.ask("update-ref", "-m", "orchestrate: deliver", ref, self.commit, now or "0" * 40)
-        if moved.code != 0:
-            raise UserError(
-                f"The branch {self.branch} could not be delivered: {moved.err}",
-                next_step="Remove or rename the branch that is in its way, then resume.",
-            )
-
-    def _refuse_moved(self, now: str) -> None:
-        last = _commit_at(self.shadow.git, self._record)
-        if now in ("", last) or (not last and self._is_ours(now)):
-            return
-        raise UserError(
-            f"The branch {self.branch} stands at {now[:12]}, where we did not leave it; it is not moved.",
-            next_step=f"Keep your commits elsewhere (git branch -m {self.branch} NEW-NAME), then resume.",
-        )
-
-    def _is_ours(self, now: str) -> bool:
-        return self.shadow.git.ask("merge-base", "--is-ancestor", now, self.commit).code == 0
-
-    def _refuse_checked_out(self, users: Git, ref: str) -> None:
-        listed = users("worktree", "list", "--porcelain", "-z").fields()
-        folder = ""
-        for line in listed:
+    def _move_users(self, branch: str, now: str, commit: str) -> None:
+        users, ref, folder = self.users, f"refs/heads/{branch}", ""
+        for line in users("worktree", "list", "--porcelain", "-z").fields():
             folder = line.removeprefix("worktree ") if line.startswith("worktree ") else folder
             if line == f"branch {ref}":
                 raise UserError(
-                    f"The branch {self.branch} is checked out in {folder}; it is not moved under you.",
+                    f"The branch {branch} is checked out in {folder}; it is not moved under you.",
                     next_step="Switch that checkout to another branch (git switch -), then resume.",
                 )
+        users(*_FETCH, str(self.git_dir), commit)
+        moved = users.ask("update-ref", "-m", "orchestrate: deliver", ref, commit, now or "0" * 40)
+        if moved.code != 0:
+            raise UserError(
+                f"The branch {branch} could not be delivered: {moved.err}",
+                next_step="Remove or rename the branch that is in its way, then resume.",
+            )
 
 
 def _commit_at(git: Git, ref: str) -> str:
@@ -209,7 +186,7 @@ def _create(shadow: Shadow) -> None:
 
 def _refresh(shadow: Shadow) -> None:
     """Bring the ignore rules that are no part of the tree: info/exclude and the user's global excludes file."""
-    rules = [_text(shadow.repository.common_dir / "info" / "exclude"), _text(_global_excludes(shadow.repository.git))]
+    rules = [_text(shadow.repository.common_dir / "info" / "exclude"), _text(_global_excludes(shadow.users))]
     replace_text(shadow.git_dir / "info" / "exclude", "\n".join(rules))
 
 

@@ -24,8 +24,7 @@ from pygit2.enums import FileMode
 from orchestrator.domain.errors import ToolError, WorkspaceError
 from orchestrator.workspace.filesystem import disk_error, make_accessible
 from orchestrator.workspace.git import Git
-from orchestrator.workspace.paths import LARGEST_READ, ConfinedTree, is_git_name
-from orchestrator.workspace.repository import printable
+from orchestrator.workspace.paths import LARGEST_READ, ConfinedTree, is_git_name, printable
 
 TreeEntry = tuple[pygit2.Oid, int]
 PathParts = tuple[str, ...]
@@ -94,7 +93,7 @@ class Snapshots:
         """Bring the private index up to date with the worktree, with the ignored files that file tools wrote."""
         added = self._git.ask("add", "--all", "--", ":/")
         if added.code != 0 and "ermission denied" in added.err:
-            make_accessible(self._root)
+            make_accessible(self._tree.root)
             added = self._git.ask("add", "--all", "--", ":/")
         if added.code != 0 and any(told in added.err for told in _WORKERS_FAULT):
             said = added.err.splitlines()[0].removeprefix("error: ")
@@ -115,10 +114,6 @@ class Snapshots:
         except ToolError:
             return False
         return status is not None and status.st_size > LARGEST_READ
-
-    @property
-    def _root(self) -> Path:
-        return self._tree.root
 
     def _entry_mode(self, parts: PathParts) -> int:
         """The git mode of what stands at a path, 0 for nothing that git stores."""
@@ -228,12 +223,9 @@ def _walk(root: Path) -> Iterator[Path]:
 def _is_suspect(entry: os.DirEntry[str], top: bool) -> bool:
     if is_git_name(entry.name):
         return not (top and entry.name == ".git")
-    return entry.name in _RULES and _is_special(entry)
-
-
-def _is_special(entry: os.DirEntry[str]) -> bool:
-    """A FIFO or device in place of a rules file would hang git."""
-    mode = entry.stat(follow_symlinks=False).st_mode
+    if entry.name not in _RULES:
+        return False
+    mode = entry.stat(follow_symlinks=False).st_mode  # a FIFO or device in place of a rules file would hang git
     return not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode))
 
 

@@ -49,7 +49,9 @@ class ShadowWorkspaces(ports.Workspaces):
         """A worktree with the content of `start`, HEAD at `head`; what `workspace.prepare` made is in it. Raises
         WorkspaceError when it cannot be made or a prepare command fails."""
         place = WorktreeDir(self.shadow.home, safe_name(attempt_id))
-        prepared = Preparation(self.shadow.home, self.sandbox, self.settings).of(start, head, self._box)
+        prepared = None
+        if self.settings.workspace.prepare:
+            prepared = Preparation(self.shadow.home, self.sandbox, self.settings).of(start, head, self._box)
         with place.make(start, head) as held:
             box = self._box(place, prepared)
             objects = self.shadow.objects()
@@ -95,7 +97,12 @@ class ShadowWorkspaces(ports.Workspaces):
         shared = tuple(mount for mount in wanted if _make_place_for(place, mount, repository.root))
         if prepared and not self._mounts:
             prepared.copy_into(place.tree)
-        sources = [mount.source for mount in shared]
+        readable = readable_paths(
+            self.environ,
+            real_home,
+            self.settings.sandbox.read_paths,
+            [mount.source / "bin/python" for mount in shared],
+        )
         box = SandboxSpec(
             tree=place.tree,
             shown_root=repository.root,
@@ -105,9 +112,7 @@ class ShadowWorkspaces(ports.Workspaces):
             masked=(repository.common_dir, self.shadow.home),
             environment=scrubbed(self.environ, real_home, self.settings.workspace.env),
             shared=shared,
-            readable=readable_paths(
-                self.environ, real_home, self.settings.sandbox.read_paths, [source / "bin/python" for source in sources]
-            ),
+            readable=readable,
             real_home=real_home,
             network=self.settings.sandbox.network,
         )

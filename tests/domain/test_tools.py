@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from orchestrator.domain.events import CallStatus
-from orchestrator.domain.tools import CONTROL_NAMES, EXECUTED_STATUSES, FINISHING_NAMES, executed, finishing_names
+from orchestrator.domain.tools import CONTROL_NAMES, CONTROL_TOOLS, EXECUTED_STATUSES, FINISHING_NAMES, executed
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ def test_control_tools_and_defects_are_never_executed(status: str) -> None:
 
 def test_every_role_can_finish_by_a_control_tool() -> None:
     """The tools that end a conversation are control tools, and each belongs to one role."""
-    assert finishing_names("worker") == {"finish_task", "give_up"}
-    of_roles = [finishing_names(role) for role in ("planner", "worker", "verifier", "decider")]
-    assert frozenset().union(*of_roles) == FINISHING_NAMES < CONTROL_NAMES
-    assert sum(map(len, of_roles)) == len(FINISHING_NAMES)
+    roles = ("planner", "worker", "verifier", "decider")
+    ends = {role: {tool.name for tool in CONTROL_TOOLS if tool.ends and tool.role == role} for role in roles}
+    assert ends["worker"] == {"finish_task", "give_up"}
+    assert set().union(*ends.values()) == FINISHING_NAMES < CONTROL_NAMES
+    assert all(ends.values()) and sum(map(len, ends.values())) == len(FINISHING_NAMES)

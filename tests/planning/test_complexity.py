@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from orchestrator.config.settings import BudgetsSettings, ComplexitySettings
 from orchestrator.domain.task import Assessment
-from orchestrator.planning.complexity import Factors, assess, band_of, budget_of, effective_kind, estimate
+from orchestrator.planning.complexity import assess, band_of, budget_of, effective_kind, estimate
 from orchestrator.planning.plan_file import TaskFile
 
 RULES = ComplexitySettings()
@@ -36,10 +36,7 @@ def judged(*counts: int, **fields: Any) -> Assessment:
 
 def test_weights_of_the_score() -> None:
     """score = 10 written + 2 read + 5 criteria + 3 edge cases + 5 dependencies + 5 verification."""
-    factors = Factors(
-        files_written=1, files_read=1, acceptance_criteria=1, edge_cases=1, dependencies=1, verification_commands=1
-    )
-    assert factors.score == 10 + 2 + 5 + 3 + 5 + 5
+    assert judged(1, 1, 1, 1, depends_on=["x"], verification=["make"]).score == 10 + 2 + 5 + 3 + 5 + 5
     assessment = judged(1, 2, 3, 4, depends_on=["x"], verification=["make", "make test"])
     assert assessment.score == 10 + 4 + 15 + 12 + 5 + 10
     assert (assessment.dependencies, assessment.verification_commands) == (1, 2)

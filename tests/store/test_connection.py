@@ -15,12 +15,11 @@ import pytest
 from neo4j.exceptions import Neo4jError
 
 from orchestrator.domain.errors import GraphError, UserError
-from orchestrator.store.connection import AWAY, translate
+from orchestrator.store.connection import AWAY, statement
 from orchestrator.store.embedded.server import Embedded, embedded_stop
-from orchestrator.store.endpoint import GraphEndpoint, Server, neo4j_endpoint
+from orchestrator.store.endpoint import GraphEndpoint, Server, neo4j_endpoint, translate
 from orchestrator.store.graph_store import open_graph
-from orchestrator.store.schema import SCHEMA_VERSION, check_server
-from orchestrator.store.statements import schema_statements, statement
+from orchestrator.store.schema import SCHEMA_VERSION, check_server, schema_statements
 from tests.support.graph_servers import GraphServer
 from tests.support.samples import T0, attempt_owner, claimed, long_story, new_plan, opened
 

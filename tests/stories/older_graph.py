@@ -21,7 +21,7 @@ import neo4j
 from neo4j.time import DateTime
 
 from orchestrator.store.embedded.server import Embedded
-from orchestrator.store.statements import schema_statements
+from orchestrator.store.schema import schema_statements
 from tests.support.story import git
 
 GRAPH, USERS, SHADOW = "graph.cypher", "repository.fast-export", "shadow.fast-export"

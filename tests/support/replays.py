@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
-from orchestrator.domain.events import GuardFired
+from orchestrator.domain.events import Event, GuardFired
+from orchestrator.domain.usage_limits import LEDGER
 from orchestrator.domain.verdict import Refuse, Stop, Warn
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.replay.history import inherited_events
-from orchestrator.replay.replay import disagreements
+from orchestrator.replay.replay import Fired, replay_attempt
 from orchestrator.store.graph_store import GraphStore
 
 _RECORDED = (
@@ -18,12 +21,35 @@ _RECORDED = (
     "RETURN a.id AS id, a.limitsJson AS limits, collect([g.seq, toString(g.at), g.atToolCall, g.guard, g.verdict, "
     "g.code, g.reason, g.observed, g.limit]) AS spoken"
 )
+_NOT_REPLAYED = (LEDGER, "names_only")  # the second is a guard of 0.1, which recorded it and acted on none of it
 
 
 def assert_replay_agrees(graph: GraphStore) -> int:
     """Compare what the guards said live in every attempt of a graph with what they say over its recorded events; how
     many attempts there were."""
     return sum(_agrees(graph, *row) for row in graph.query(_RECORDED, {}).rows)
+
+
+def disagreements(
+    events: Sequence[Event],
+    recorded: Sequence[GuardFired],
+    limits: GuardLimits,
+    budget: int,
+    allowed_paths: tuple[str, ...],
+    inherited: Sequence[Event] = (),
+) -> tuple[str, ...]:
+    """Where a replay under an attempt's own limits differs from the verdicts recorded with it; empty when the live
+    guards and the replayed ones agree. The ledger's verdicts are no fold over one attempt and are left out, and so are
+    those of guards that are no longer there and the wording, which another version may have changed."""
+    live = [_compared(each) for each in recorded if each.verdict.guard not in _NOT_REPLAYED]
+    again = replay_attempt(events, limits, budget, allowed_paths, inherited).fired
+    pairs = zip_longest(live, map(_compared, again))
+    return tuple(f"recorded {then}, replayed {now}" for then, now in pairs if then != now)
+
+
+def _compared(fired: Fired | GuardFired) -> tuple[str | float, ...]:
+    verdict = fired.verdict
+    return verdict.guard, verdict.kind, verdict.code, verdict.observed, verdict.limit, fired.at_tool_call
 
 
 def _fired(seq: int, at: str, used: int, guard: str, kind: str, *said: Any) -> GuardFired:

@@ -19,16 +19,12 @@ def parse_json(text: str) -> PlanSource:
         _check_depth(text)
         document = json.loads(text, parse_constant=_refuse_constant, parse_int=_int)
     except json.JSONDecodeError as error:
-        return _unreadable(f"cannot be read as JSON: {error.msg} at column {error.colno}", error.lineno)
+        return PlanSource.refused(f"cannot be read as JSON: {error.msg} at column {error.colno}", error.lineno)
     except (ValueError, RecursionError) as error:
-        return _unreadable(f"cannot be read as JSON: {str(error)[:200]}", None)
+        return PlanSource.refused(f"cannot be read as JSON: {str(error)[:200]}", None)
     places = list(_places(text))
     lines = dict(reversed(places))  # of a key given twice the first
     return PlanSource(document, lines, tuple(_twice(places)))
-
-
-def _unreadable(message: str, line: int | None) -> PlanSource:
-    return PlanSource({}, problems=(Problem((), line, message),), unreadable=True)
 
 
 def _refuse_constant(name: str) -> Any:

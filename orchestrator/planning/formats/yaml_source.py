@@ -38,17 +38,13 @@ def parse_yaml(text: str) -> PlanSource:
     try:
         return _Builder(text).build()
     except _UnreadableError as refused:
-        return _unreadable(refused.message, refused.line)
+        return PlanSource.refused(refused.message, refused.line)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else None
-        return _unreadable(f"cannot be read as YAML: {error.problem or error.context}{_hint(text, line)}", line)
+        return PlanSource.refused(f"cannot be read as YAML: {error.problem or error.context}{_hint(text, line)}", line)
     except yaml.YAMLError as error:
-        return _unreadable(f"cannot be read as YAML: {str(error).splitlines()[0][:200]}", None)
-
-
-def _unreadable(message: str, line: int | None) -> PlanSource:
-    return PlanSource({}, problems=(Problem((), line, message),), unreadable=True)
+        return PlanSource.refused(f"cannot be read as YAML: {str(error).splitlines()[0][:200]}", None)
 
 
 def _hint(text: str, line: int | None) -> str:
@@ -149,11 +145,9 @@ def _scalar(event: Any) -> Any:
         return text in _TRUE
     if _INT.fullmatch(text) and len(text) <= _DIGITS:
         return int(text)
-    return _float(text) if _FLOAT.fullmatch(text) and len(text) <= _DIGITS else text
-
-
-def _float(text: str) -> float:
-    return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+    if _FLOAT.fullmatch(text) and len(text) <= _DIGITS:
+        return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+    return text
 
 
 # --- out ----------------------------------------------------------------------------------------------------------

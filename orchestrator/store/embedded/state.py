@@ -126,28 +126,26 @@ def _command_line(pid: int) -> str:
     return subprocess.run(asked, capture_output=True, text=True, errors="replace", check=False).stdout
 
 
-def wait_until(done: Callable[[], bool], seconds: float) -> None:
-    """Return when it is done, or after so many seconds."""
+def wait_until(done: Callable[[], bool], seconds: float) -> bool:
+    """Whether it was done within so many seconds; returns as soon as it is."""
     deadline = time.monotonic() + seconds
-    while not done() and time.monotonic() < deadline:
+    while not (is_done := done()) and time.monotonic() < deadline:
         time.sleep(0.02)
+    return is_done
 
 
 @contextlib.contextmanager
 def exclusive(path: Path, on_wait: Callable[[str], None]) -> Iterator[None]:
     """Hold the lock at `path` alone; a longer wait for it is told."""
     with path.open("ab") as file:
-        if not _locked_soon(file.fileno()):
+        if not wait_until(lambda: _locked(file.fileno()), QUIET_S):
             on_wait("Another process is starting or stopping the embedded graph server; waiting until it has done so.")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def _locked_soon(file: int) -> bool:
-    deadline = time.monotonic() + QUIET_S
-    while time.monotonic() < deadline:
-        with contextlib.suppress(BlockingIOError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        time.sleep(0.02)
+def _locked(file: int) -> bool:
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
     return False

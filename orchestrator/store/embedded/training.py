@@ -92,9 +92,8 @@ def _exercise(jvm: subprocess.Popen[bytes], endpoint: GraphEndpoint) -> None:
         if jvm.poll() is not None or time.monotonic() > deadline:
             raise GraphError("The server to train with did not start.")
         time.sleep(0.1)
-    connection = Connection(
-        EndpointSource(locate=lambda: endpoint, release=lambda: None), wait_s=START_S, on_wait=lambda _message: None
-    )
+    source = EndpointSource(locate=lambda: endpoint)
+    connection = Connection(source, wait_s=START_S, on_wait=lambda _message: None)
     try:
         ensure_schema(connection)
     finally:

@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -17,8 +16,8 @@ from orchestrator.domain.errors import SandboxError
 from orchestrator.domain.workspace import CommandResult
 from orchestrator.workspace.filesystem import disk, remove_folder
 from orchestrator.workspace.sandbox import bubblewrap, landlock
-from orchestrator.workspace.sandbox.runner import CommandEnd, run_bounded
-from orchestrator.workspace.sandbox.spec import CommandLimits, Launch, PrivateFolders, SandboxSpec
+from orchestrator.workspace.sandbox.runner import run_bounded
+from orchestrator.workspace.sandbox.spec import PRIVATE, CommandLimits, Launch, SandboxSpec, launcher_launch
 
 SandboxLevel = Literal["bubblewrap", "landlock", "none"]
 
@@ -26,12 +25,10 @@ _WAY_OUT = (
     "Install bubblewrap and allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, or "
     "kernel.apparmor_restrict_unprivileged_userns=0), or pass --sandbox none to run commands with your own rights."
 )
-_LAUNCHES: dict[SandboxLevel, Callable[[SandboxSpec, str, PrivateFolders, int], Launch]] = {
+_LAUNCHES: dict[SandboxLevel, Callable[[SandboxSpec, str, Path, int], Launch]] = {
     "bubblewrap": bubblewrap.bubblewrap_launch,
     "landlock": landlock.landlock_launch,
-    "none": lambda spec, command, private, marker: landlock.landlock_launch(
-        spec, command, private, marker, confined=False
-    ),
+    "none": launcher_launch,
 }
 
 
@@ -55,35 +52,21 @@ class Sandbox:
         """Run a shell command. Raises SandboxError when commands are refused here."""
         if self.refusal:
             raise SandboxError(self.refusal, next_step=_WAY_OUT)
-        started_at = datetime.now(UTC)
         with _private(spec.scratch) as private:
-            ending = run_bounded(lambda marker: _LAUNCHES[self.level](spec, command, private, marker), bounds)
-        return _result(command, ending, started_at)
-
-
-def _result(command: str, ending: CommandEnd, started_at: datetime) -> CommandResult:
-    return CommandResult(
-        command=command,
-        ended=ending.ended,
-        exit_code=ending.exit_code,
-        output=ending.output.decode("utf-8", "replace"),
-        duration_ms=ending.duration_ms,
-        started_at=started_at,
-        detail=ending.detail,
-    )
+            return run_bounded(command, lambda marker: _LAUNCHES[self.level](spec, command, private, marker), bounds)
 
 
 @contextmanager
-def _private(scratch: Path) -> Iterator[PrivateFolders]:
+def _private(scratch: Path) -> Iterator[Path]:
     """A command's own HOME, /tmp and /dev/shm: empty, so that one command cannot plant what a later one reads."""
     with disk(f"{scratch} cannot be written"):
-        private = PrivateFolders(Path(tempfile.mkdtemp(dir=scratch)))
-        for folder in (private.home, private.tmp, private.shm, private.var_tmp):
-            folder.mkdir()
+        private = Path(tempfile.mkdtemp(dir=scratch))
+        for name in PRIVATE:
+            (private / name).mkdir()
     try:
         yield private
     finally:
-        remove_folder(private.folder)
+        remove_folder(private)
 
 
 def detect(settings: Settings) -> Sandbox:

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from orchestrator.workspace.sandbox.spec import MOST_TASKS, Launch, PrivateFolders, SandboxSpec
+from orchestrator.workspace.sandbox.spec import MOST_TASKS, PRIVATE, Launch, SandboxSpec, shell
 
 INSIDE = Path("/run/orchestrate")
 """Where the sandbox shows what is ours: the Shadow and the private HOME."""
 
 _MASKED = (Path("/home"), Path("/root"), Path("/run"))
-
+_ALONE = ("--unshare-all", "--unshare-user", "--die-with-parent", "--cap-drop", "ALL")
+_MACHINE = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
 
 _STARTED = 'ulimit -u {tasks} 2>/dev/null || ulimit -p {tasks} 2>/dev/null; echo >"/dev/fd/$0"; exec "$@"'
 """Bounds the processes and threads (in a user namespace of its own the count starts at none; root is never bound), and
 tells the supervisor, by a byte, that the sandbox stood before the command ran."""
 
 
-def bubblewrap_launch(spec: SandboxSpec, command: str, private: PrivateFolders, marker: int) -> Launch:
+def bubblewrap_launch(spec: SandboxSpec, command: str, private: Path, marker: int) -> Launch:
     """bwrap's command line. Mounts are made from the top down, so that what is shown lies over what is masked."""
     mounts = _plan(spec, private)
-    argv = ["bwrap", *_namespaces(spec), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    argv = ["bwrap", *_ALONE, *(("--share-net",) if spec.network else ()), *_MACHINE]
     for target in sorted(mounts, key=lambda path: len(path.parts)):
         argv += mounts[target]
     for target in sorted(path for path, mount in mounts.items() if mount[0] == "--tmpfs"):
@@ -34,19 +34,7 @@ def bubblewrap_launch(spec: SandboxSpec, command: str, private: PrivateFolders, 
     return Launch(tuple(argv), Path("/"), environment)
 
 
-def shell(command: str) -> tuple[str, ...]:
-    """The command under the shell that people write for."""
-    program = shutil.which("bash") or "/bin/sh"
-    return (program, "-c", command)
-
-
-def _namespaces(spec: SandboxSpec) -> Iterator[str]:
-    yield from ("--unshare-all", "--unshare-user", "--die-with-parent", "--cap-drop", "ALL")
-    if spec.network:
-        yield "--share-net"
-
-
-def _plan(spec: SandboxSpec, private: PrivateFolders) -> dict[Path, list[str]]:
+def _plan(spec: SandboxSpec, private: Path) -> dict[Path, list[str]]:
     """One mount for each path inside, the later rules over the earlier ones."""
     root = spec.shown_root
     plan = {path: ["--tmpfs", str(path)] for path in (*_MASKED, spec.real_home) if os.access(path, os.F_OK)}
@@ -66,13 +54,9 @@ def _bind(how: str, source: Path, target: Path) -> list[str]:
     return [how, str(source), str(target)]
 
 
-def _writable(private: PrivateFolders) -> Mapping[Path, Path]:
-    return {
-        Path("/tmp"): private.tmp,  # noqa: S108
-        Path("/var/tmp"): private.var_tmp,  # noqa: S108
-        Path("/dev/shm"): private.shm,  # noqa: S108
-        INSIDE / "home": private.home,
-    }
+def _writable(private: Path) -> Mapping[Path, Path]:
+    shown = (INSIDE / "home", Path("/tmp"), Path("/dev/shm"), Path("/var/tmp"))  # noqa: S108
+    return {path: private / name for path, name in zip(shown, PRIVATE, strict=True)}
 
 
 def _needs_mount(path: Path, spec: SandboxSpec, plan: Mapping[Path, list[str]]) -> bool:
@@ -91,5 +75,4 @@ def _resolvers() -> Iterator[Path]:
 
 def trial() -> list[str]:
     """A command line that succeeds only where bubblewrap works for real."""
-    alone = ["--unshare-all", "--unshare-user", "--die-with-parent", "--cap-drop", "ALL"]
-    return ["bwrap", *alone, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--", "/bin/sh", "-c", "exit 0"]
+    return ["bwrap", *_ALONE, *_MACHINE, "--", "/bin/sh", "-c", "exit 0"]

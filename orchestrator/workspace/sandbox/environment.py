@@ -53,13 +53,10 @@ _CREDENTIALS = re.compile(r"credentials(\.toml)?$|\.netrc$|auth\.json$")
 
 def scrubbed(environ: Mapping[str, str], real_home: Path, extra: Mapping[str, str]) -> dict[str, str]:
     """The environment of every command: the kept names, the tools' folders by their real paths, and the settings'."""
-    kept = {name: value for name, value in environ.items() if _is_kept(name)}
+    inherited = {name: value for name, value in environ.items() if name in _KEPT or name.startswith("LC_")}
+    kept = {name: value for name, value in inherited.items() if not _SECRET.search(name)}
     tools = {name: str(folder) for name, folder in _tool_folders(environ, real_home)}
     return {"LANG": "C.UTF-8", "PATH": os.defpath} | kept | tools | _SET | dict(extra)
-
-
-def _is_kept(name: str) -> bool:
-    return (name in _KEPT or name.startswith("LC_")) and not _SECRET.search(name)
 
 
 def with_virtual_environment(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
@@ -73,8 +70,10 @@ def readable_paths(
 ) -> tuple[Path, ...]:
     """What of the masked home stays readable: PATH entries, what the programs in them resolve into, tools' folders
     without their credentials, the settings' read_paths."""
-    named = [Path(path).expanduser() for path in extra]
-    found = [*_path_entries(environ), *_all_folders(environ, real_home), *_prefixes(interpreters), *named]
+    found = [Path(entry) for entry in environ.get("PATH", os.defpath).split(os.pathsep)]
+    found += [folder for _, folder in _tool_folders(environ, real_home)]
+    found += [real_home / name for name in _FOLDERS]
+    found += [*_prefixes(interpreters), *(Path(path).expanduser() for path in extra)]
     existing = (
         path for path in found if path.is_absolute() and os.access(path, os.R_OK) and not _holds_home(path, real_home)
     )
@@ -86,22 +85,11 @@ def _holds_home(path: Path, real_home: Path) -> bool:
     return real_home.is_relative_to(path) or path == Path("/")
 
 
-def _path_entries(environ: Mapping[str, str]) -> Iterator[Path]:
-    for entry in environ.get("PATH", os.defpath).split(os.pathsep):
-        if entry.startswith("/"):
-            yield Path(entry)
-
-
 def _tool_folders(environ: Mapping[str, str], real_home: Path) -> Iterator[tuple[str, Path]]:
     for name, default in _TOOLS.items():
         folder = Path(environ.get(name) or real_home / default)
         if os.access(folder, os.R_OK | os.X_OK):
             yield name, folder
-
-
-def _all_folders(environ: Mapping[str, str], real_home: Path) -> Iterator[Path]:
-    yield from (folder for _, folder in _tool_folders(environ, real_home))
-    yield from (real_home / name for name in _FOLDERS)
 
 
 def _prefixes(interpreters: Sequence[Path]) -> Iterator[Path]:

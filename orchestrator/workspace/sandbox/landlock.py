@@ -3,13 +3,12 @@ mounted, so the worktree stands at its own path and `workspace.share` does not a
 
 from __future__ import annotations
 
-import json
 import os
 import sys
+from pathlib import Path
 
 from orchestrator.workspace.sandbox import launcher
-from orchestrator.workspace.sandbox.bubblewrap import shell
-from orchestrator.workspace.sandbox.spec import Launch, PrivateFolders, SandboxSpec
+from orchestrator.workspace.sandbox.spec import Launch, SandboxSpec, launcher_launch
 
 OLDEST_ABI = 3
 """The first Landlock that guards truncation too (Linux 6.2)."""
@@ -19,26 +18,13 @@ _READABLE = (*_SYSTEM.split(), "/dev/urandom", "/dev/random", "/dev/zero")
 _WRITABLE = ("/dev/null", "/dev/full", "/dev/tty")
 
 
-def landlock_launch(
-    spec: SandboxSpec, command: str, private: PrivateFolders, marker: int, *, confined: bool = True
-) -> Launch:
-    """The launcher's command line; `confined` False runs the command with the user's own rights."""
-    task = {
-        "argv": shell(command),
-        "marker": marker,
-        "rules": _rules(spec, private) if confined else None,
-        "network": spec.network,
-    }
-    argv = (sys.executable, "-I", launcher.__file__, json.dumps(task))
-    environment = dict(spec.environment) | {"HOME": str(private.home), "TMPDIR": str(private.tmp)}
-    return Launch(argv, spec.tree, environment)
-
-
-def _rules(spec: SandboxSpec, private: PrivateFolders) -> list[tuple[str, bool]]:
+def landlock_launch(spec: SandboxSpec, command: str, private: Path, marker: int) -> Launch:
+    """The launcher's command line, with the rules of what may be read and written."""
     readable = [*_READABLE, *map(str, spec.readable), str(spec.shadow)]
-    writable = [*_WRITABLE, str(private.folder)]
+    writable = [*_WRITABLE, str(private)]
     (readable if spec.read_only else writable).append(str(spec.tree))
-    return [(path, False) for path in readable] + [(path, True) for path in writable]
+    rules = [(path, False) for path in readable] + [(path, True) for path in writable]
+    return launcher_launch(spec, command, private, marker, rules)
 
 
 def reason_against() -> str:

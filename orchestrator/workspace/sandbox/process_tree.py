@@ -48,7 +48,8 @@ def terminate(root: int) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(root, signal.SIGTERM)
     for pid in tree:
-        _send(pid, signal.SIGTERM)
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGTERM)
 
 
 def kill(running: subprocess.Popen[bytes]) -> None:
@@ -68,11 +69,6 @@ def threads() -> int:
         return int((_PROC / "loadavg").read_bytes().split()[3].split(b"/")[1])
     except (OSError, IndexError, ValueError):
         return 0
-
-
-def _send(pid: int, number: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, number)
 
 
 def _parents() -> list[tuple[int, int]]:

@@ -15,8 +15,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
-from orchestrator.domain.workspace import EndedBy
+from orchestrator.domain.workspace import CommandResult, EndedBy
 from orchestrator.workspace.sandbox import process_tree
 from orchestrator.workspace.sandbox.spec import CommandLimits, Launch
 
@@ -26,21 +27,15 @@ MEASURE_S = 0.2
 """How often the process tree is."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandEnd:
-    """How it ended. `exit_code` is None unless the command exited by itself; `duration_ms` is its wall time."""
-
-    ended: EndedBy
-    exit_code: int | None
-    output: bytes
-    duration_ms: float
-    detail: str = ""
+_Ending = tuple[EndedBy, int | None, str]
+"""In the words of CommandResult: by what it ended, its exit code, and what there is to say about it."""
 
 
-def run_bounded(build: Callable[[int], Launch], bounds: CommandLimits) -> CommandEnd:
-    """Run what `build` launches, given the descriptor on which to tell that the sandbox stands. Nothing that it started
-    is left when this returns, also not when it raises."""
-    began = time.monotonic()
+def run_bounded(command: str, build: Callable[[int], Launch], bounds: CommandLimits) -> CommandResult:
+    """Run what `build` launches for the command, given the descriptor on which to tell that the sandbox stands. Nothing
+    that it started is left when this returns, also not when it raises."""
+    began, started_at = time.monotonic(), datetime.now(UTC)
+    output, took_s = b"", 0.0
     ready, marker = os.pipe()
     try:
         watch = _Watch(_start(build, marker), bounds, began)
@@ -48,11 +43,21 @@ def run_bounded(build: Callable[[int], Launch], bounds: CommandLimits) -> Comman
             watch.follow()
         finally:
             watch.end()
-        return watch.ending(stood=_told(ready))
+        ended, exit_code, detail = watch.ending(stood=_told(ready))
+        output, took_s = bytes(watch.output[: bounds.output_bytes]), time.monotonic() - began
     except OSError as error:
-        return CommandEnd("not_started", None, b"", 0.0, f"the sandbox could not be started: {error.strerror}")
+        ended, exit_code, detail = "not_started", None, f"the sandbox could not be started: {error.strerror}"
     finally:
         os.close(ready)
+    return CommandResult(
+        command=command,
+        ended=ended,
+        exit_code=exit_code,
+        output=output.decode("utf-8", "replace"),
+        duration_ms=took_s * 1_000,
+        started_at=started_at,
+        detail=detail,
+    )
 
 
 def _start(build: Callable[[int], Launch], marker: int) -> subprocess.Popen[bytes]:
@@ -122,17 +127,15 @@ class _Watch:
         if self.running.stdout:
             self.running.stdout.close()
 
-    def ending(self, stood: bool) -> CommandEnd:
-        """The outcome, in the words of CommandResult. A shell reports a child's death by signal n as 128 + n."""
+    def ending(self, stood: bool) -> _Ending:
+        """How it ended. A shell reports a child's death by signal n as 128 + n."""
         code = self.running.returncode
-        took = (time.monotonic() - self.began) * 1_000
-        output = bytes(self.output[: self.bounds.output_bytes])
-        if not stood and self.ended == "exited":
-            return CommandEnd("not_started", None, output, took, f"the sandbox could not be set up (exit code {code})")
+        if self.ended != "exited":
+            return self.ended, None, self.detail
+        if not stood:
+            return "not_started", None, f"the sandbox could not be set up (exit code {code})"
         number = -code if code < 0 else code - 128
-        if self.ended == "exited" and 0 < number < 65 and code != 0 and (code < 0 or code > 128):
-            return CommandEnd("signal", None, output, took, _signal_name(number))
-        return CommandEnd(self.ended, code if self.ended == "exited" else None, output, took, self.detail)
+        return ("signal", None, _signal_name(number)) if 0 < number < 65 else ("exited", code, "")
 
     def _reader(self) -> selectors.BaseSelector:
         reader = selectors.DefaultSelector()

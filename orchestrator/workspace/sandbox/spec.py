@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+import json
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.config.settings import Settings
+from orchestrator.workspace.sandbox import launcher
+
+PRIVATE = ("home", "tmp", "shm", "vartmp")
+"""A command's own empty folders, removed with it: HOME, what is shown as /tmp, as /dev/shm (on disk, so that it does
+not count against the machine's memory) and as /var/tmp."""
 
 MOST_TASKS = 1_024
 """Processes that a command and its children may be at once. A build with `-j` on a large machine stays below."""
@@ -57,12 +65,12 @@ class SandboxSpec:
     dotgit: Path
     shadow: Path
     scratch: Path
-    masked: tuple[Path, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
-    shared: tuple[Mount, ...] = ()
-    readable: tuple[Path, ...] = ()
-    real_home: Path = Path("/nonexistent")
-    network: bool = False
+    masked: tuple[Path, ...]
+    environment: Mapping[str, str]
+    shared: tuple[Mount, ...]
+    readable: tuple[Path, ...]
+    real_home: Path
+    network: bool
     read_only: bool = False
 
     def as_read_only(self) -> SandboxSpec:
@@ -74,36 +82,25 @@ class SandboxSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class PrivateFolders:
-    """A command's own empty folders, removed with it."""
-
-    folder: Path
-
-    @property
-    def home(self) -> Path:
-        """HOME."""
-        return self.folder / "home"
-
-    @property
-    def tmp(self) -> Path:
-        """What the sandbox shows as the folder for temporary files."""
-        return self.folder / "tmp"
-
-    @property
-    def shm(self) -> Path:
-        """Shared memory: on disk, so that it does not count against the machine's memory."""
-        return self.folder / "shm"
-
-    @property
-    def var_tmp(self) -> Path:
-        """What it shows as the folder for larger ones."""
-        return self.folder / "vartmp"
-
-
-@dataclass(frozen=True, slots=True)
 class Launch:
     """How a confined command is started: argument list, folder and environment."""
 
     argv: tuple[str, ...]
     cwd: Path
     environment: Mapping[str, str]
+
+
+def shell(command: str) -> tuple[str, ...]:
+    """The command under the shell that people write for."""
+    return (shutil.which("bash") or "/bin/sh", "-c", command)
+
+
+def launcher_launch(
+    spec: SandboxSpec, command: str, private: Path, marker: int, rules: Sequence[tuple[str, bool]] | None = None
+) -> Launch:
+    """The launcher's command line: it ends the command's whole tree. Without `rules`, which are Landlock's (path,
+    writable), the command has the user's own rights."""
+    task = {"argv": shell(command), "marker": marker, "rules": rules, "network": spec.network}
+    argv = (sys.executable, "-I", launcher.__file__, json.dumps(task))
+    environment = dict(spec.environment) | {"HOME": str(private / "home"), "TMPDIR": str(private / "tmp")}
+    return Launch(argv, spec.tree, environment)
