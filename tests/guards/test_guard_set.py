@@ -142,7 +142,7 @@ def test_stop_is_absorbing_and_has_a_code_of_the_taxonomy(history: History) -> N
 
 @given(HISTORIES)
 def test_verdicts_come_strictest_first_without_allow(history: History) -> None:
-    """Panel: every verdict is told, the strictest first, and observe gives that one."""
+    """Every verdict is told, the strictest first, and observe gives that one."""
     guard_set = _begin()
     for event in _play(history).events:
         after, verdicts = guard_set.judge(event)
@@ -176,7 +176,7 @@ def test_a_guard_that_raises_stops_the_attempt() -> None:
 
 
 def test_reviews_and_planning_have_neither_scope_nor_checkpoints() -> None:
-    """Panel: QC and PM write nothing and report to nobody; everything else bounds them too."""
+    """QC and PM write nothing and report to nobody; everything else bounds them too."""
     guard_set = GuardSet.begin(GuardLimits(), 300, (), role="verifier")
     run = Choke(guard_set).run([[call("read_file", n)] for n in range(400)])
     assert (run.code, run.executed) == ("budget_exhausted", 300)
