@@ -69,8 +69,6 @@ class UsageAccount:
         """Settled and reserved together, here and elsewhere."""
         return total_usage((self.elsewhere, self.settled, *self.open.values()))
 
-    # -- what may be done -----------------------------------------------------------------------------------------
-
     def judge(self, asked: Usage, at: datetime, *, later_s: float = 0.0, more: Evidence | None = None) -> Verdict:
         """Whether `asked` more may be spent at the instant `at`, or so many seconds later. `more` is told as evidence
         of a Stop."""
@@ -113,8 +111,6 @@ class UsageAccount:
         spent = self.spent
         after = total_usage((spent, asked))
         return Figure(self.bounds.level, measure, limit, amount_of(spent, measure), amount_of(after, measure))
-
-    # -- what happened --------------------------------------------------------------------------------------------
 
     def refreshed(self, elsewhere: Usage, worked_s: float = 0.0) -> UsageAccount:
         """The account with what the graph holds of other processes by now."""
@@ -172,9 +168,7 @@ class Figure:
     @property
     def exceeded(self) -> bool:
         """What is paid for may be used up to the limit; nothing begins at the instant at which time is up."""
-        if self.amount is None:
-            return True
-        return self.amount >= self.limit if self.timed else self.amount > self.limit
+        return self.amount is None or (self.amount >= self.limit if self.timed else self.amount > self.limit)
 
     def reaches(self, share: float) -> bool:
         """Whether that share of the limit is used up."""
@@ -182,9 +176,11 @@ class Figure:
 
     def stop(self, more: Evidence | None = None) -> Stop:
         """The Stop of an exceeded figure, with `more` evidence. An unknown price is told with what was known before."""
-        amount = (self.before or 0.0) if self.amount is None else self.amount
-        evidence: Evidence = {"level": self.level, **self._seen(), **(more or {})}
-        return self._rule.stop(amount, self.limit, evidence)
+        observed = self.amount
+        seen: Evidence = {"measured": self.measure} if self.timed else {"spent": self.before}
+        if observed is None:
+            observed, seen = self.before or 0.0, {"unknown price": "a turn's model has no price"}
+        return self._rule.stop(observed, self.limit, {"level": self.level, **seen, **(more or {})})
 
     def warn(self, share: float) -> Warn:
         """The warning that a share of the limit is reached."""
@@ -202,11 +198,6 @@ class Figure:
         """An attempt's bounds have guards of their own; the others are the ledger's."""
         rule = _PAID.get(self.measure, _TIME)
         return rule if self.level == "attempt" else replace(rule, guard=LEDGER)
-
-    def _seen(self) -> Evidence:
-        if self.timed:
-            return {"measured": self.measure}
-        return {"unknown price": "a turn's model has no price"} if self.amount is None else {"spent": self.before}
 
 
 @dataclass(frozen=True, slots=True)

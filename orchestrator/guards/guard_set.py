@@ -17,11 +17,12 @@ from orchestrator.domain.events import (
     ToolRequested,
 )
 from orchestrator.domain.model_io import ToolCall
+from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Allow, Stop, Verdict, strictness
 from orchestrator.guards.budget import BudgetGuard
 from orchestrator.guards.checkpoint import CheckpointGuard
 from orchestrator.guards.duplicates import Duplicates
-from orchestrator.guards.guard import Guard, stop
+from orchestrator.guards.guard import Guard
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.malformed import MalformedGuard
 from orchestrator.guards.no_action import NoActionGuard
@@ -68,7 +69,7 @@ class GuardSet:
         )
         if role == "worker":
             guards = (*guards, CheckpointGuard(limits, budget), ScopeGuard(allowed_paths))
-        return cls(limits, guards, Duplicates.begin(limits))
+        return cls(limits, guards, Duplicates(limits))
 
     # -- what the engine asks ------------------------------------------------------------------------------------
 
@@ -161,7 +162,7 @@ class GuardSet:
         return after, tuple(spoken)
 
     def _failed(self, error: Exception) -> tuple[GuardSet, tuple[Verdict, ...]]:
-        failed = stop("panel", "guard_failed", 1, 0, {"error": f"{type(error).__name__}: {error}"})
+        failed = Rule("panel", "guard_failed").stop(1, 0, {"error": f"{type(error).__name__}: {error}"})
         return replace(self, stopped=failed), (failed,)
 
 
