@@ -44,7 +44,7 @@ class UsageGuard:
     before_turn: float | None = None
     forecast: Forecast = field(default_factory=Forecast)
     forced: Figure | None = None
-    peak: float = 0.0
+    peak: Figure | None = None
     warned: int = 0
 
     @property
@@ -54,12 +54,17 @@ class UsageGuard:
         return ahead is not None and ahead.exceeded
 
     @property
+    def _timed(self) -> bool:
+        """Whether the bound is one of time, which goes on with every event."""
+        return self.bounds.max_tokens is None and self.bounds.max_usd is None
+
+    @property
     def _ahead(self) -> Figure | None:
         """The figure after another turn like the newest one; None before the first."""
         if self.figure is None or self.figure.amount is None or self.before_turn is None:
             return None
         amount = self.figure.amount
-        more = amount - self.before_turn if self.figure.timed else self.forecast.two_turns
+        more = amount - self.before_turn if self._timed else self.forecast.two_turns
         return replace(self.figure, amount=amount + more)
 
     def seconds_left(self, at: datetime) -> float | None:
@@ -76,7 +81,7 @@ class UsageGuard:
         if isinstance(event, Resumed):
             away_s = (event.at - event.last_event_at).total_seconds() if self.account else 0.0
             return replace(self, account=account.paused(max(away_s, 0.0))), ALLOW
-        return self._later(event, account)
+        return self._later(event, account) if self._timed else (self, ALLOW)
 
     def _requested(self, event: TurnRequested, account: UsageAccount) -> tuple[UsageGuard, Verdict]:
         most = Usage(prompt_tokens=event.request.reserved_tokens, cost_usd=event.request.reserved_usd)
@@ -104,17 +109,14 @@ class UsageGuard:
     def _later(self, event: Event, account: UsageAccount) -> tuple[UsageGuard, Verdict]:
         """Between a reply and the next request time alone goes on."""
         [figure] = account.figures(NO_USAGE, event.at)
-        if not figure.timed:
-            return self, ALLOW
         if figure.exceeded and isinstance(event, ToolRequested) and not finishing(event.call):
             return self, figure.stop()
         return self._stands(account, figure)
 
     def _stands(self, account: UsageAccount, figure: Figure) -> tuple[UsageGuard, Verdict]:
         """One warning an event: where a turn jumps over two shares, the second is told with the next one."""
-        peak = max(self.peak, figure.amount or 0.0)
-        held, most = replace(self, account=account, figure=figure, peak=peak), replace(figure, amount=peak)
-        share = next(iter(self.shares[self.warned :]), None)
-        if share is None or not most.reaches(share):
+        peak = max(self.peak or figure, figure, key=lambda each: each.amount or 0.0)
+        held, untold = replace(self, account=account, figure=figure, peak=peak), self.shares[self.warned :]
+        if not untold or not peak.reaches(untold[0]):
             return held, ALLOW
-        return replace(held, warned=self.warned + 1), most.warn(share)
+        return replace(held, warned=self.warned + 1), peak.warn(untold[0])
