@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from orchestrator.domain.events import Event, FileWrite, ToolFinished
+from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Verdict, Warn, strictness
-from orchestrator.guards.guard import stop
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.recent import MOST
 
-_NAME = "thrash"
-_CODE = "thrashing"
+_RULE = Rule("thrash", "thrashing")
 _CONTENTS = 32
 
 
@@ -79,11 +78,11 @@ class ThrashGuard:
     def _judge(self, path: str, before: FileHistory, after: FileHistory) -> Verdict:
         limits, back = self.limits, after.returns > before.returns
         if back and after.returns >= limits.revert_stop:
-            return _stop(path, "back at an earlier content", after.returns, limits.revert_stop)
+            return _RULE.stop(after.returns, limits.revert_stop, {"file": path, "rule": "back at an earlier content"})
         if after.writes >= limits.thrash_stop:
-            return _stop(path, "substantive writes", after.writes, limits.thrash_stop)
+            return _RULE.stop(after.writes, limits.thrash_stop, {"file": path, "rule": "substantive writes"})
         if after.shrinking >= limits.shrinking_diffs:
-            return _stop(path, "ever smaller diffs", after.shrinking, limits.shrinking_diffs)
+            return _RULE.stop(after.shrinking, limits.shrinking_diffs, {"file": path, "rule": "ever smaller diffs"})
         if back and after.returns == limits.revert_warn:
             return self._warn(path, "is back at an earlier content for the", after.returns, limits.revert_stop)
         if after.writes == limits.thrash_warn:
@@ -94,8 +93,4 @@ class ThrashGuard:
         message = (
             f"{path} {what} {count}th time; at {limit} the attempt is stopped. Decide what it must hold, then write it."
         )
-        return Warn(_NAME, _CODE, message, observed=count, limit=limit, evidence={"file": path})
-
-
-def _stop(path: str, rule: str, count: int, limit: int) -> Verdict:
-    return stop(_NAME, _CODE, count, limit, {"file": path, "rule": rule})
+        return _RULE.warn(message, count, limit, {"file": path})
