@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Literal
 
 from orchestrator.domain.events import (
@@ -18,7 +19,7 @@ from orchestrator.domain.events import (
 )
 from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.rule import Rule
-from orchestrator.domain.verdict import ALLOW, Allow, Stop, Verdict, strictness
+from orchestrator.domain.verdict import ALLOW, Allow, Stop, Verdict
 from orchestrator.guards.budget import BudgetGuard
 from orchestrator.guards.checkpoint import CheckpointGuard
 from orchestrator.guards.duplicates import Duplicates
@@ -155,7 +156,7 @@ class GuardSet:
         spoken = [verdict for _, verdict in pairs if not isinstance(verdict, Allow)]
         if not isinstance(refused, Allow):
             spoken.append(refused)
-        spoken.sort(key=strictness, reverse=True)
+        spoken.sort(key=attrgetter("rank"), reverse=True)
         stopped = spoken[0] if spoken and isinstance(spoken[0], Stop) else None
         repeats = _repeats(event) if isinstance(event, ReplyReceived) else self.repeats
         after = GuardSet(self.limits, tuple(guard for guard, _ in pairs), duplicates, repeats, stopped)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from orchestrator.domain.events import Event, FileWrite, ToolFinished
 from orchestrator.domain.rule import Rule
-from orchestrator.domain.verdict import ALLOW, Verdict, Warn, strictness
+from orchestrator.domain.verdict import ALLOW, Verdict, Warn
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.recent import MOST
 
@@ -61,7 +62,7 @@ class ThrashGuard:
         files = dict(self.files)
         worst: Verdict = ALLOW
         for write in event.writes[-MOST:]:
-            worst = max(worst, self._add(files, write), key=strictness)
+            worst = max(worst, self._add(files, write), key=attrgetter("rank"))
         while len(files) > MOST:
             del files[next(iter(files))]
         return ThrashGuard(self.limits, files), worst

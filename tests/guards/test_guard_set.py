@@ -22,7 +22,7 @@ from orchestrator.domain.events import (
 )
 from orchestrator.domain.model_io import ModelRequest, ToolCall
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
-from orchestrator.domain.verdict import Allow, Stop, Verdict, Warn, strictness
+from orchestrator.domain.verdict import Allow, Stop, Verdict, Warn
 from orchestrator.guards.guard_set import GuardSet, replay
 from orchestrator.guards.limits import GuardLimits
 from tests.support.guard_scripts import START, Choke, Result, call, choke
@@ -146,7 +146,7 @@ def test_verdicts_come_strictest_first_without_allow(history: History) -> None:
     guard_set = _begin()
     for event in _play(history).events:
         after, verdicts = guard_set.judge(event)
-        ranks = [strictness(v) for v in verdicts]
+        ranks = [v.rank for v in verdicts]
         assert ranks == sorted(ranks, reverse=True)
         assert not any(isinstance(v, Allow) for v in verdicts)
         assert guard_set.observe(event)[1] == (verdicts[0] if verdicts else Allow())
