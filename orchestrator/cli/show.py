@@ -81,5 +81,5 @@ def _print_diff(app: App, label: str, id_: str) -> None:
     from orchestrator.workspace.diff import diff
 
     before, after = trees_of(app.graph, label, id_)
-    text = diff(app.workspaces.shadow.git, before, after)
+    text = diff(app.workspaces.git, before, after)
     console(exact=True).print(diff_view(text) if text else "No change.")
