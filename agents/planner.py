@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -29,7 +28,6 @@ class PlannerRole:
     complexity: ComplexitySettings
     budgets: BudgetsSettings
     redact: Callable[[str], str] = str
-    monotonic: Callable[[], float] = time.monotonic
 
     def begin(self, assignment: PlanningAssignment, workspace: Workspace) -> ChatSession:
         """Open a planning round."""
@@ -45,28 +43,12 @@ class PlannerRole:
             budget=assignment.budget,
         )
         opening = Opening(system, _told(assignment, brief), brief.kept)
-        return ChatSession(
-            chat,
-            catalogue.PLANNER,
-            opening,
-            workspace,
-            submit=catalogue.SUBMIT_PLAN.name,
-            redact=self.redact,
-            monotonic=self.monotonic,
-        )
+        return ChatSession(chat, catalogue.PLANNER, opening, workspace, redact=self.redact)
 
     def decide(self, request: GrantRequest) -> ChatSession:
         """Open a one-turn decision."""
         opening = Opening(render_preamble("decider"), _asked(request), {})
-        return ChatSession(
-            self.chat_of(None),
-            catalogue.ARBITER,
-            opening,
-            None,
-            submit=catalogue.SUBMIT_DECISION.name,
-            redact=self.redact,
-            monotonic=self.monotonic,
-        )
+        return ChatSession(self.chat_of(None), catalogue.ARBITER, opening, None, redact=self.redact)
 
 
 def _told(assignment: PlanningAssignment, brief: PromptText) -> str:

@@ -71,11 +71,6 @@ def listed(items: Sequence[str]) -> str:
     return ", ".join(items) or "none"
 
 
-def commands(items: Iterable[str]) -> str:
-    """Shell commands as a list."""
-    return bullets(inline(item) for item in items)
-
-
 def inline(text: str) -> str:
     """A command in back quotes, which it may hold itself."""
     fence = "``" if "`" in text else "`"
@@ -109,8 +104,3 @@ def _finding(finding: Finding) -> str:
 def criteria(groups: Mapping[str, Sequence[str]]) -> str:
     """Verification criteria with their group."""
     return bullets(f"{group}: {text}" for group, texts in groups.items() for text in texts)
-
-
-def sections(parts: Iterable[str]) -> str:
-    """The sections that there are, parted by empty lines."""
-    return "\n\n".join(part for part in parts if part)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from agents.chat.json_tools import json_values, tool_calls_in_text
-from agents.chat.port import Chat, ChatReply, ChatRequest, Message, RawToolCall
+from agents.chat.json_tools import asked_call, json_values, tool_calls_in_text
+from agents.chat.port import Chat, ChatRequest, Message
 from agents.preambles import render_preamble
 from agents.tools.port import Tool, ToolEnv
 from agents.tools.toolbox import Toolbox, wire_arguments, wire_name
-from agents.transcript import RESULT_CHARS, CallMessage, Transcript
+from agents.transcript import RESULT_CHARS, Transcript
 from agents.window import Composed, Window, WindowLimits, compose
 from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
 from orchestrator.domain.ports import Workspace
@@ -32,8 +31,8 @@ class Opening:
 
 
 class ChatSession:
-    """The one implementation of the port Session. `submit` names the tool whose bare arguments a reply's text may hold;
-    `redact` takes the secrets out of whatever the model is shown. Not thread-safe, but for execute()."""
+    """The one implementation of the port Session. `redact` takes the secrets out of whatever the model is shown. Not
+    thread-safe, but for execute()."""
 
     def __init__(
         self,
@@ -43,12 +42,11 @@ class ChatSession:
         workspace: Workspace | None,
         *,
         read_only: bool = False,
-        submit: str = "",
         redact: Callable[[str], str] = str,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._chat = chat
-        self._submit = submit
+        self.model = chat.model
         self._redact = redact
         self._limits = WindowLimits(token_cap=int(_prompt_tokens(chat) * (1 - _MARGIN)))
         chars = result_chars(chat)
@@ -63,18 +61,9 @@ class ChatSession:
         page = chars - _PAGE_MARGIN
         bench = ToolEnv(workspace, self._transcript, page_chars=page, read_only=read_only) if workspace else None
         self._tools = Toolbox(tools, bench, monotonic)
+        self.control_tools = self._tools.control_tools
         self._ids: set[str] = set()
         self._ok: dict[str, bool] = {}
-
-    @property
-    def model(self) -> str:
-        """The model's name."""
-        return self._chat.model
-
-    @property
-    def control_tools(self) -> frozenset[str]:
-        """The tools whose effect is the engine's."""
-        return self._tools.control_tools
 
     def compose(self, notices: Sequence[str], *, withhold_tools: bool = False, shrink: int = 0) -> ModelRequest:
         """The next request (port Session). Raises ValueError while a call waits for its result."""
@@ -122,23 +111,21 @@ class ChatSession:
         """Send it and read the reply (port Session). The window it was composed with holds from then on."""
         answer = self._chat.complete(request.body["request"])
         self._window = request.body["window"]
-        raw = answer.tool_calls or self._written_calls(answer.text)
-        calls = tuple(
-            self._tools.parse(call, self._fresh_id(call.id), cut_off=answer.finish_reason == "length") for call in raw
-        )
-        text = answer.text if answer.tool_calls or not raw else ""
-        self._transcript.say(
-            text, [CallMessage(call.call_id, wire_name(call.tool), wire_arguments(call)) for call in calls]
-        )
-        return _reply(answer, calls)
+        asked = answer.calls or self._written_calls(answer.text)
+        named = (replace(call, call_id=self._fresh_id(call.call_id)) for call in asked)
+        calls = tuple(self._tools.parse(call, cut_off=answer.finish_reason == "length") for call in named)
+        text = answer.text if answer.calls or not asked else ""
+        self._transcript.say(text, [replace(call, arguments_json=wire_arguments(call)) for call in calls])
+        return replace(answer, calls=calls)
 
-    def _written_calls(self, text: str) -> tuple[RawToolCall, ...]:
-        """Calls that a weak model wrote into its text, and the submit tool's bare object."""
-        found = [call for call in tool_calls_in_text(text) if self._tools.knows(call.name)]
-        if not found and self._submit:
-            values = (json.dumps(value) for value in json_values(text) if self._tools.fits(self._submit, value))
-            found = [RawToolCall("", self._submit, value) for value in values][-1:]
-        return tuple(RawToolCall("", call.name, call.arguments) for call in found)
+    def _written_calls(self, text: str) -> tuple[ToolCall, ...]:
+        """Calls that a weak model wrote into its text, or the bare arguments of the one tool that ends the work."""
+        found = [call for call in tool_calls_in_text(text) if self._tools.knows(call.tool)]
+        if not found and len(self._tools.finishing_tools) == 1:
+            submit = self._tools.finishing_tools[0]
+            values = [value for value in json_values(text) if self._tools.fits(submit, value)]
+            found = [asked_call("", submit, value) for value in values[-1:]]
+        return tuple(replace(call, call_id="") for call in found)
 
     def _fresh_id(self, wanted: str) -> str:
         """An id that no other call of this conversation has, since read_output finds results by it."""
@@ -179,20 +166,3 @@ def result_chars(chat: Chat) -> int:
 def _prompt_tokens(chat: Chat) -> int:
     """What a reply of full length leaves for the prompt; a quarter of the window where the settings leave less."""
     return max(chat.context_window - chat.max_output_tokens, chat.context_window // 4)
-
-
-def _reply(answer: ChatReply, calls: tuple[ToolCall, ...]) -> ModelReply:
-    return ModelReply(
-        text=answer.text,
-        calls=calls,
-        prompt_tokens=answer.prompt_tokens,
-        cached_tokens=answer.cached_tokens,
-        completion_tokens=answer.completion_tokens,
-        estimated=answer.estimated,
-        cost_usd=answer.cost_usd,
-        latency_ms=answer.latency_ms,
-        wait_ms=answer.wait_ms,
-        retries=answer.retries,
-        finish_reason=answer.finish_reason,
-        model=answer.model,
-    )

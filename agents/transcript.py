@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from agents.chat.port import Message
+from orchestrator.domain.model_io import ToolCall
 
 RESULT_CHARS = 16 * 1024
 """A longer result is shown head and tail, with the way to read on."""
@@ -20,20 +21,11 @@ DIGEST = "digest"
 _HEAD_SHARE = 0.6  # of what is left of a cut text stands before the cut
 
 
-@dataclass(frozen=True, slots=True)
-class CallMessage:
-    """A call as it stands in the messages: unique id, a name and JSON arguments that every endpoint accepts."""
-
-    call_id: str
-    tool: str
-    arguments: str
-
-
 @dataclass(frozen=True)
 class Pair:
     """A call and its result as the model is shown it, with one word on how it went."""
 
-    asked: CallMessage
+    asked: ToolCall
     result: str
     status: str
 
@@ -45,7 +37,7 @@ class Pair:
     @cached_property
     def line(self) -> str:
         """The digest's line: id to read it by, name, arguments, how it went, a short result."""
-        arguments = excerpt(self.asked.arguments, 80)
+        arguments = excerpt(self.asked.arguments_json, 80)
         return f"- {self.asked.call_id}: {self.asked.tool} {arguments} -> {self.status}: {excerpt(self.result, 80)}"
 
 
@@ -84,7 +76,7 @@ def turn_messages(text: str, pairs: Sequence[Pair]) -> tuple[Message, ...]:
         {
             "id": pair.asked.call_id,
             "type": "function",
-            "function": {"name": pair.asked.tool, "arguments": pair.asked.arguments},
+            "function": {"name": pair.asked.tool, "arguments": pair.asked.arguments_json},
         }
         for pair in pairs
     ]
@@ -132,7 +124,7 @@ class Transcript:
         self._result_chars = result_chars
         self._outputs: dict[str, str] = {}
         self._text = ""
-        self._asked: tuple[CallMessage, ...] = ()
+        self._asked: tuple[ToolCall, ...] = ()
         self._answered: dict[str, Pair] = {}
 
     @property
@@ -145,8 +137,8 @@ class Transcript:
         """How many messages the conversation has, were it sent whole."""
         return len(self.head) + sum(len(entry.messages) for entry in self.entries)
 
-    def say(self, text: str, asked: Sequence[CallMessage]) -> None:
-        """The model's reply; with calls it becomes a turn as soon as all of them are answered."""
+    def say(self, text: str, asked: Sequence[ToolCall]) -> None:
+        """The model's reply, its calls as every endpoint accepts them; a turn as soon as all of them are answered."""
         if not asked:
             self.entries.append(Remark("assistant", text or "(empty reply)"))
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -27,7 +26,6 @@ class VerifierRole:
     chat_of: Callable[[str | None], Chat]
     settings: ReviewSettings
     redact: Callable[[str], str] = str
-    monotonic: Callable[[], float] = time.monotonic
 
     def begin(self, assignment: ReviewAssignment, workspace: Workspace) -> ChatSession:
         """Open a review's conversation."""
@@ -41,16 +39,7 @@ class VerifierRole:
             budget=assignment.budget,
         )
         opening = Opening(system, _told(assignment, brief), brief.kept)
-        return ChatSession(
-            chat,
-            catalogue.VERIFIER,
-            opening,
-            workspace,
-            read_only=True,
-            submit=catalogue.SUBMIT_REVIEW.name,
-            redact=self.redact,
-            monotonic=self.monotonic,
-        )
+        return ChatSession(chat, catalogue.VERIFIER, opening, workspace, read_only=True, redact=self.redact)
 
 
 def _told(assignment: ReviewAssignment, brief: PromptText) -> str:

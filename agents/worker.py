@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -26,7 +25,6 @@ class WorkerRole:
 
     chat_of: Callable[[str | None], Chat]
     redact: Callable[[str], str] = str
-    monotonic: Callable[[], float] = time.monotonic
 
     def begin(self, assignment: Assignment, workspace: Workspace) -> ChatSession:
         """Open an attempt's conversation."""
@@ -37,7 +35,7 @@ class WorkerRole:
             task=_told(assignment, brief),
             kept=brief.kept,
         )
-        return ChatSession(chat, catalogue.WORKER, opening, workspace, redact=self.redact, monotonic=self.monotonic)
+        return ChatSession(chat, catalogue.WORKER, opening, workspace, redact=self.redact)
 
 
 def _told(assignment: Assignment, brief: PromptText) -> str:
@@ -50,7 +48,7 @@ def _told(assignment: Assignment, brief: PromptText) -> str:
         prompt=task.prompt,
         criteria=prompts.bullets(task.acceptance_criteria),
         edge_cases=prompts.bullets(task.edge_cases),
-        verification=prompts.commands(assignment.verification),
+        verification=prompts.bullets(map(prompts.inline, assignment.verification)),
         files_read=prompts.listed(task.files_read),
         files_written=prompts.listed(task.files_written),
         allowed_paths=prompts.listed(assignment.allowed_paths),
@@ -63,17 +61,14 @@ def _told(assignment: Assignment, brief: PromptText) -> str:
 
 
 def _sections(assignment: Assignment, brief: PromptText) -> str:
-    failed = assignment.failed_checks
-    return prompts.sections(
-        (
-            brief.dependencies(assignment.dependencies),
-            _previous(assignment.previous, brief) if assignment.previous else "",
-            render_preamble("overlays/findings", findings=prompts.findings(assignment.findings))
-            if assignment.findings
-            else "",
-            render_preamble("overlays/failed_checks", checks=brief.checks(failed)) if failed else "",
-        )
+    found, failed = assignment.findings, assignment.failed_checks
+    parts = (
+        brief.dependencies(assignment.dependencies),
+        _previous(assignment.previous, brief) if assignment.previous else "",
+        render_preamble("overlays/findings", findings=prompts.findings(found)) if found else "",
+        render_preamble("overlays/failed_checks", checks=brief.checks(failed)) if failed else "",
     )
+    return "\n\n".join(filter(None, parts))
 
 
 def _previous(previous: AttemptSummary, brief: PromptText) -> str:

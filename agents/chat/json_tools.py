@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from agents.chat.port import ChatRequest, Message, RawToolCall, ToolSchema
+from agents.chat.port import ChatRequest, Message, ToolSchema
 from agents.preambles import render_preamble
+from orchestrator.domain.model_io import ToolCall
 
 MAX_TEXT_CHARS = 400_000
 MAX_STARTS = 400  # places where a JSON value may begin; bounds the work on hostile text
@@ -18,12 +19,13 @@ _ARGUMENTS = ("arguments", "parameters", "args", "input")
 _DECODER = json.JSONDecoder()
 
 
-def new_call_id() -> str:
-    """A fresh tool call id, for replies that bring none."""
-    return f"call_{uuid4().hex[:16]}"
+def asked_call(call_id: str, name: str, arguments: Any) -> ToolCall:
+    """A call as a model sent it, with a fresh id where it brings none; `arguments` are JSON text, or a value."""
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return ToolCall(call_id=call_id or f"call_{uuid4().hex[:16]}", tool=name, arguments_json=written)
 
 
-def tool_calls_in_text(text: str) -> tuple[RawToolCall, ...]:
+def tool_calls_in_text(text: str) -> tuple[ToolCall, ...]:
     """Every tool call that stands in a reply's text, in order: bare, fenced, in tags or in a list, as
     {"tool"|"name", "arguments"|"parameters"} or in the API's own {"function": {...}} and {"tool_calls": [...]} forms.
     JSON that is no call is passed over."""
@@ -48,7 +50,7 @@ def _next_start(text: str, position: int) -> int:
     return min(found, default=-1)
 
 
-def _readable_calls(value: Any) -> tuple[RawToolCall, ...]:
+def _readable_calls(value: Any) -> tuple[ToolCall, ...]:
     """None in a value that is nested just too deep to be looked through or written out again."""
     try:
         return tuple(_calls_of(value))
@@ -56,7 +58,7 @@ def _readable_calls(value: Any) -> tuple[RawToolCall, ...]:
         return ()
 
 
-def _calls_of(value: Any) -> Iterator[RawToolCall]:
+def _calls_of(value: Any) -> Iterator[ToolCall]:
     if isinstance(value, list):
         for item in value:
             if isinstance(item, dict):
@@ -68,7 +70,7 @@ def _calls_of(value: Any) -> Iterator[RawToolCall]:
             yield call
 
 
-def _call_of(value: Mapping[str, Any]) -> RawToolCall | None:
+def _call_of(value: Mapping[str, Any]) -> ToolCall | None:
     inner = value.get("function")
     if isinstance(inner, dict):
         return _call_of(inner)
@@ -76,7 +78,7 @@ def _call_of(value: Mapping[str, Any]) -> RawToolCall | None:
     arguments = next((value[key] for key in _ARGUMENTS if key in value), None)
     if not name or not isinstance(arguments, str | dict):
         return None
-    return RawToolCall(new_call_id(), name, arguments if isinstance(arguments, str) else json.dumps(arguments))
+    return asked_call("", name, arguments)
 
 
 def as_text_request(request: ChatRequest) -> ChatRequest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
@@ -14,21 +14,16 @@ from agents.chat.estimate import Estimator, text_tokens
 from agents.chat.failures import RetryableError, UnsupportedFieldError
 from agents.chat.json_tools import as_text_request, tool_calls_in_text, tools_text
 from agents.chat.limiter import SHARED, RateLimits, TokenBucket
-from agents.chat.port import ChatReply, ChatRequest, Message, RawToolCall, ToolSchema
+from agents.chat.port import ChatRequest, Message, ToolSchema
 from agents.chat.prices import cost_usd, price_of
-from agents.chat.replies import Completion, ReportedUsage
 from agents.chat.wire import Wire
 from orchestrator.config.settings import ModelSettings
 from orchestrator.domain.errors import ModelUnavailableError
+from orchestrator.domain.model_io import ModelReply
 from orchestrator.domain.ports import Clock
 
 FIRST_BACKOFF_S = 2.0
 MAX_BACKOFF_S = 64.0
-
-
-def tell_nobody(message: str) -> None:
-    """Tells nobody."""
-    del message
 
 
 @dataclass(slots=True)
@@ -51,38 +46,20 @@ class OpenAIChat:
         *,
         clock: Clock,
         env: Mapping[str, str],
-        on_wait: Callable[[str], None] = tell_nobody,
+        on_wait: Callable[[str], None] = lambda _message: None,
         limits: RateLimits = SHARED,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self.endpoint = model_endpoint(settings, env)
+        self.model, self.context_window = settings.name, settings.context_window
+        self.max_output_tokens = settings.max_output_tokens
+        self.learnt: frozenset[str] = frozenset()  # the fields that the endpoint refused, sent otherwise since
         self._settings, self._clock, self._on_wait, self._jitter = settings, clock, on_wait, jitter
         self._wire = Wire(self.endpoint, idle_s=settings.idle_timeout_s, total_s=settings.timeout_s, clock=clock)
         limited = settings.rate_limit > 0 and not self.endpoint.loopback
         self._bucket: TokenBucket | None = limits.bucket(self.endpoint, settings.rate_limit) if limited else None
         self._estimator = Estimator()
         self._price = price_of(settings.name, settings.price)
-        self._learnt: frozenset[str] = frozenset()
-
-    @property
-    def model(self) -> str:
-        """The model's name."""
-        return self._settings.name
-
-    @property
-    def context_window(self) -> int:
-        """Tokens that prompt and reply may hold together."""
-        return self._settings.context_window
-
-    @property
-    def max_output_tokens(self) -> int:
-        """Tokens of one reply at most."""
-        return self._settings.max_output_tokens
-
-    @property
-    def learnt(self) -> frozenset[str]:
-        """The fields that the endpoint refused and that are sent otherwise since."""
-        return self._learnt
 
     def close(self) -> None:
         """Close the kept connections."""
@@ -108,7 +85,7 @@ class OpenAIChat:
             return None
         return cost_usd(self._price, prompt_tokens, cached_tokens, completion_tokens)
 
-    def complete(self, request: ChatRequest) -> ChatReply:
+    def complete(self, request: ChatRequest) -> ModelReply:
         """The model's reply. 429, 5xx, connection errors, timeouts and replies that are no completions are tried
         again up to `retries` times. Raises ModelRefusedError, ModelUnavailableError, ContextLengthError."""
         started, waited = self._clock.monotonic(), _Waited()
@@ -126,20 +103,20 @@ class OpenAIChat:
             raise self._unavailable(error, tries=self._settings.retries + 1) from None
         return self._reply(request, answer, waited, (self._clock.monotonic() - started) * 1000)
 
-    def _try(self, request: ChatRequest, waited: _Waited) -> Completion:
+    def _try(self, request: ChatRequest, waited: _Waited) -> ModelReply:
         """One try. A field that the endpoint does not take is sent otherwise from then on, and the request again."""
         while True:
             waited.seconds += self._await_turn()
-            before, body = self._learnt, self._body(request)
+            before, body = self.learnt, self._body(request)
             try:
                 return self._wire.chat(body)
             except UnsupportedFieldError as error:
                 if error.name in before or error.name not in body:
                     raise error.refusal from None
-                self._learnt |= {error.name}
+                self.learnt |= {error.name}
 
     def _body(self, request: ChatRequest) -> dict[str, Any]:
-        settings, learnt = self._settings, self._learnt
+        settings, learnt = self._settings, self.learnt
         shown = as_text_request(request) if settings.tools == "json" else request
         body: dict[str, Any] = {"model": settings.name, "messages": shown.messages}
         if shown.tools:
@@ -184,29 +161,22 @@ class OpenAIChat:
             "command; an open run goes on where it was.",
         )
 
-    def _reply(self, request: ChatRequest, answer: Completion, waited: _Waited, latency_ms: float) -> ChatReply:
-        calls = answer.tool_calls
-        if self._settings.tools == "json" and request.tools and not calls:
-            calls = tool_calls_in_text(answer.text)
-        usage = answer.usage or self._estimated(request, answer.text, calls)
-        return ChatReply(
-            text=answer.text,
-            tool_calls=calls,
-            prompt_tokens=usage.prompt,
-            cached_tokens=usage.cached,
-            completion_tokens=usage.completion,
-            estimated=answer.usage is None,
-            cost_usd=self.price(usage.prompt, usage.cached, usage.completion),
+    def _reply(self, request: ChatRequest, answer: ModelReply, waited: _Waited, latency_ms: float) -> ModelReply:
+        """The answer with what only we know of it."""
+        if self._settings.tools == "json" and request.tools and not answer.calls:
+            answer = replace(answer, calls=tool_calls_in_text(answer.text))
+        if answer.estimated:
+            written = text_tokens(answer.text) + sum(text_tokens(c.tool + c.arguments_json) for c in answer.calls)
+            prompt = self.estimate(request.messages, request.tools)
+            answer = replace(answer, prompt_tokens=prompt, completion_tokens=written)
+        return replace(
+            answer,
+            cost_usd=self.price(answer.prompt_tokens, answer.cached_tokens, answer.completion_tokens),
             latency_ms=latency_ms,
             wait_ms=waited.seconds * 1000,
             retries=waited.retries,
-            finish_reason=answer.finish_reason,
             model=answer.model or self.model,
         )
-
-    def _estimated(self, request: ChatRequest, text: str, calls: Sequence[RawToolCall]) -> ReportedUsage:
-        written = text_tokens(text) + sum(text_tokens(call.name + call.arguments) for call in calls)
-        return ReportedUsage(self.estimate(request.messages, request.tools), 0, written)
 
 
 def _failure(state: RetryCallState) -> RetryableError:

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from agents.chat.json_tools import tool_calls_in_text
 from agents.chat.openai_adapter import OpenAIChat
-from agents.chat.port import ChatReply, ChatRequest, Message, ToolSchema
+from agents.chat.port import ChatRequest, Message, ToolSchema
 from agents.preambles import render_preamble
 from orchestrator.domain.errors import ModelError
+from orchestrator.domain.model_io import ModelReply
 
 _WORD, _NUMBER = "ready", 7
 _REPORT: ToolSchema = {
@@ -62,24 +63,24 @@ def _failed(check: str, detail: str) -> EndpointProbe:
     return EndpointProbe(check, ok=False, detail=detail)
 
 
-def _tools(reply: ChatReply) -> EndpointProbe:
-    if reply.tool_calls:
-        return _passed("tools", f"called {reply.tool_calls[0].name}")
+def _tools(reply: ModelReply) -> EndpointProbe:
+    if reply.calls:
+        return _passed("tools", f"called {reply.calls[0].tool}")
     if tool_calls_in_text(reply.text):
         return _failed("tools", 'writes tool calls as text: set tools = "json" in [models.<role>]')
     return _failed("tools", 'called no tool: try tools = "json" in [models.<role>], or another model')
 
 
-def _tool_choice(chat: OpenAIChat, reply: ChatReply) -> EndpointProbe:
+def _tool_choice(chat: OpenAIChat, reply: ModelReply) -> EndpointProbe:
     if "tool_choice" in chat.learnt:
         return _failed("tool choice", "does not take tool_choice = required; auto is sent instead")
     return EndpointProbe(
-        "tool choice", bool(reply.tool_calls), "required" if reply.tool_calls else "required, yet no tool called"
+        "tool choice", bool(reply.calls), "required" if reply.calls else "required, yet no tool called"
     )
 
 
-def _structured(reply: ChatReply) -> EndpointProbe:
-    arguments = reply.tool_calls[0].arguments if reply.tool_calls else ""
+def _structured(reply: ModelReply) -> EndpointProbe:
+    arguments = reply.calls[0].arguments_json if reply.calls else ""
     try:
         value = json.loads(arguments)
     except ValueError:
@@ -88,7 +89,7 @@ def _structured(reply: ChatReply) -> EndpointProbe:
     return EndpointProbe("structured output", fits, f"arguments {json.dumps(value)[:120]}")
 
 
-def _usage(reply: ChatReply) -> EndpointProbe:
+def _usage(reply: ModelReply) -> EndpointProbe:
     if reply.estimated:
         return _failed("usage", "reports no usage: tokens and cost are estimated")
     return _passed("usage", f"{reply.prompt_tokens} prompt and {reply.completion_tokens} completion tokens")

@@ -19,14 +19,21 @@ import openai
 
 from agents.chat.endpoint import ModelEndpoint
 from agents.chat.failures import Refusal, RetryableError, endpoint_refusal, judge_failure, retry_after_seconds
-from agents.chat.replies import Completion, MalformedReplyError, completion, decode_reply
+from agents.chat.json_tools import asked_call
+from orchestrator.domain.model_io import ModelReply, ToolCall
 from orchestrator.domain.ports import Clock
 
 MAX_REPLY_BYTES = 32 * 1024 * 1024
 SNIPPET_BYTES = 1_000
+_MOST_TOKENS = 10**9
+"""More than any reply can use: a count beyond it is none, and the graph's integers hold it."""
 
 _Read = TypeVar("_Read")
 _Exchange = Callable[[openai.OpenAI], bytes]
+
+
+class MalformedReplyError(Exception):
+    """The reply is no chat completion; the message says what is wrong with it."""
 
 
 class Wire:
@@ -39,7 +46,7 @@ class Wire:
         self._headers: dict[str, Any] = {} if endpoint.key else {"Authorization": openai.Omit()}
         self._kept: deque[openai.OpenAI] = deque()
 
-    def chat(self, body: Mapping[str, Any]) -> Completion:
+    def chat(self, body: Mapping[str, Any]) -> ModelReply:
         """One chat completion: the body goes out as it is given, past the client's transform of each message."""
         return self._read(lambda client: _chat(client, body, self._headers), completion)
 
@@ -154,3 +161,77 @@ def _refusal_in_body(error: Any) -> Refusal:
     code = error.get("code") if isinstance(error, Mapping) else None
     status = code if isinstance(code, int) and 400 <= code <= 599 else 500
     return endpoint_refusal(status, {"error": error}, None)
+
+
+# --- from a reply's bytes to what it says: servers differ in what they leave out -----------------------------------
+
+
+def decode_reply(body: bytes) -> Mapping[str, Any]:
+    """The reply as a JSON object. Raises MalformedReplyError."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        raise MalformedReplyError("not JSON" if body.strip() else "an empty body") from None
+    if not isinstance(value, dict):
+        raise MalformedReplyError(f"a JSON {type(value).__name__}, not an object")
+    return value
+
+
+def completion(reply: Mapping[str, Any]) -> ModelReply:
+    """The first choice's message, `estimated` where no usage is reported. Raises MalformedReplyError without one."""
+    choices = reply.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise MalformedReplyError("no choices")
+    message = choices[0].get("message")
+    if not isinstance(message, dict):
+        raise MalformedReplyError("a choice without a message")
+    calls = _tool_calls(message.get("tool_calls"))
+    finish = choices[0].get("finish_reason") or ("tool_calls" if calls else "stop")
+    return ModelReply(
+        text=_text(message),
+        calls=calls,
+        finish_reason=str(finish),
+        model=str(reply.get("model") or ""),
+        **_usage(reply.get("usage")),
+    )
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return str(content or message.get("refusal") or "")
+
+
+def _tool_calls(raw: Any) -> tuple[ToolCall, ...]:
+    """Every call with an id of its own: some servers send none, or the same one twice."""
+    calls: list[ToolCall] = []
+    seen: set[str] = set()
+    for item in raw if isinstance(raw, list) else ():
+        function = item.get("function") if isinstance(item, dict) else None
+        if not isinstance(function, dict):
+            raise MalformedReplyError("a tool call without a function")
+        call_id = str(item.get("id") or "")
+        name, arguments = str(function.get("name") or ""), function.get("arguments")
+        calls.append(
+            asked_call("" if call_id in seen else call_id, name, "{}" if arguments in (None, "") else arguments)
+        )
+        seen.add(call_id)
+    return tuple(calls)
+
+
+def _usage(raw: Any) -> dict[str, Any]:
+    """The endpoint's own count of tokens, as a reply's fields."""
+    usage = raw if isinstance(raw, dict) else {}
+    prompt, output = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    if prompt is None or output is None:
+        return {"estimated": True}
+    details = usage.get("prompt_tokens_details")
+    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
+    if cached is None:
+        cached = _count(usage.get("prompt_cache_hit_tokens"))  # DeepSeek's name for it
+    return {"prompt_tokens": prompt, "cached_tokens": min(cached or 0, prompt), "completion_tokens": output}
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS else None

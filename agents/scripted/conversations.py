@@ -8,21 +8,14 @@ import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from agents.scripted.script import Script, ScriptedConversation, ScriptedFault, ScriptedReply
+from orchestrator.domain.tools import CONTROL_TOOLS
 
-_ROLE_BY_TOOL = {
-    "submit_plan": "planner",
-    "submit_review": "verifier",
-    "submit_decision": "decider",
-    "finish_task": "worker",
-}
+_ROLE_BY_TOOL = {tool.name: tool.role for tool in CONTROL_TOOLS if tool.ends}
 _CHARS_PER_TOKEN = 4
-
-
-def _nothing() -> None:
-    """There is nothing to take back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +27,7 @@ class ScriptedAnswer:
     body: Mapping[str, Any]
     fault: ScriptedFault | None = None
     latency_s: float = 0.0
-    take_back: Callable[[], None] = _nothing
+    take_back: Callable[[], None] = lambda: None
 
 
 @dataclass(slots=True)
@@ -75,14 +68,14 @@ class Conversations:
     def _begin(self, key: str, role: str | None, assignment: str) -> _Progress | None:
         for conversation in self._script.conversations:
             if conversation.when.matches(role, assignment):
-                self._progress[key] = _Progress(key, conversation)
-                return self._progress[key]
+                return self._progress.setdefault(key, _Progress(key, conversation))
         return None
 
     def _next(self, progress: _Progress, request: Mapping[str, Any], messages: Sequence[Any]) -> ScriptedAnswer:
         limit = progress.conversation.context_chars
         if limit is not None and (size := len(json.dumps(messages))) > limit:
-            return _too_long_for_window(size, limit)
+            message = f"This model's maximum context length is {limit} characters. However, your messages have {size}."
+            return _refused(message, "invalid_request_error", "context_length_exceeded")
         reply = progress.conversation.reply_at(progress.position)
         if reply is None:
             return _refused(f"The script has no reply number {progress.position + 1} for this conversation.")
@@ -123,7 +116,8 @@ def _first(messages: Sequence[Mapping[str, Any]], role: str) -> str:
 
 def _usage(progress: _Progress, messages: Sequence[Any], reply: ScriptedReply) -> dict[str, Any]:
     """Deterministic tokens; cached are those of the messages that the conversation's last request began with too."""
-    same = _common_prefix(progress.messages, messages)
+    pairs = zip(progress.messages, messages, strict=False)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     tokens = progress.tokens[:same] + [4 + len(json.dumps(item)) // _CHARS_PER_TOKEN for item in messages[same:]]
     if not (reply.fault and reply.fault.instead):
         progress.messages, progress.tokens = messages, tokens
@@ -135,13 +129,6 @@ def _usage(progress: _Progress, messages: Sequence[Any], reply: ScriptedReply) -
         "total_tokens": sum(tokens) + output,
         "prompt_tokens_details": {"cached_tokens": sum(tokens[:same])},
     }
-
-
-def _common_prefix(one: Sequence[Any], other: Sequence[Any]) -> int:
-    for number, (left, right) in enumerate(zip(one, other, strict=False)):
-        if left != right:
-            return number
-    return min(len(one), len(other))
 
 
 def _completion(
@@ -173,18 +160,5 @@ def _tool_call(progress: _Progress, tool: str, arguments: Mapping[str, Any] | st
     }
 
 
-def _refused(message: str) -> ScriptedAnswer:
-    return ScriptedAnswer(
-        400, {"error": {"message": message, "type": "script_error", "code": "script_error", "param": None}}
-    )
-
-
-def _too_long_for_window(size: int, limit: int) -> ScriptedAnswer:
-    message = f"This model's maximum context length is {limit} characters. However, your messages have {size}."
-    error = {
-        "message": message,
-        "type": "invalid_request_error",
-        "code": "context_length_exceeded",
-        "param": "messages",
-    }
-    return ScriptedAnswer(400, {"error": error})
+def _refused(message: str, kind: str = "script_error", code: str = "script_error") -> ScriptedAnswer:
+    return ScriptedAnswer(400, {"error": {"message": message, "type": kind, "code": code, "param": None}})

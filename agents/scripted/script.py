@@ -16,15 +16,14 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
 from orchestrator.domain.errors import UserError
-
-ScriptedRole = Literal["worker", "planner", "verifier", "decider"]
+from orchestrator.domain.tools import ToolRole
 
 
 class _Entry(BaseModel):
@@ -35,7 +34,7 @@ class When(_Entry):
     """Which conversations an entry answers. `role` is told by the tools offered; the rest is looked for in the first
     user message: the lines `Task: <key>` and `Attempt: <n>`, and any text."""
 
-    role: ScriptedRole | None = None
+    role: ToolRole | None = None
     task: str | None = None
     attempt: int | None = None
     contains: tuple[str, ...] = ()

@@ -21,7 +21,7 @@ REQUEST_BUDGET = Tool("request_budget", control.RequestBudget, cosmetic=frozense
 REQUEST_SCOPE = Tool("request_scope", control.RequestScope, cosmetic=frozenset({"justification"}))
 FINISH_TASK = Tool("finish_task", control.FinishTask)
 GIVE_UP = Tool("give_up", control.GiveUp)
-SUBMIT_PLAN = Tool("submit_plan", control.SubmitPlan, schema=PlanFile)
+SUBMIT_PLAN = Tool("submit_plan", control.SubmitPlan, drawn_from=PlanFile)
 SUBMIT_REVIEW = Tool("submit_review", control.SubmitReview)
 SUBMIT_DECISION = Tool("submit_decision", control.SubmitDecision)
 
@@ -33,5 +33,3 @@ WORKER = (*_READING, *_WRITING, *_ASKING, FINISH_TASK, GIVE_UP)
 VERIFIER = (*_READING, replace(RUN_COMMAND, touches="nothing"), SUBMIT_REVIEW)
 PLANNER = (*_READING, SUBMIT_PLAN)
 ARBITER = (SUBMIT_DECISION,)
-FINISHING = frozenset({"finish_task", "give_up", "submit_plan", "submit_review", "submit_decision"})
-"""What is left when the tools are withheld."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, ConfigDict, Field
 
 from agents.tools.port import Arguments
 from orchestrator.planning.plan_file import repository_path
@@ -52,25 +52,19 @@ class RequestScope(Arguments):
     """Why the task cannot be done without them."""
 
 
+def _all_required(schema: dict[str, Any]) -> None:
+    """What is read tolerantly is asked for in full."""
+    schema |= {"required": list(schema["properties"]), "additionalProperties": False}
+
+
 class _Tolerant(Arguments):
-    model_config = ConfigDict(extra="ignore", use_attribute_docstrings=True, frozen=True)
+    """Null and what is missing are the default, and what is unknown is passed over."""
 
-    @field_validator("*", mode="before")
-    @classmethod
-    def _null_is_absent(cls, value: Any, info: Any) -> Any:
-        """null where a list or text belongs is the empty one; null stays null where it is a value of its own."""
-        default = cls.model_fields[info.field_name].get_default(call_default_factory=True)
-        return default if value is None else value
-
-
-def _required(*names: str) -> Any:
-    return {"required": list(names), "additionalProperties": False}
+    model_config = ConfigDict(extra="ignore", json_schema_extra=_all_required)
 
 
 class JudgedCriterion(_Tolerant):
     """One acceptance or verification criterion, as judged."""
-
-    model_config = ConfigDict(json_schema_extra=_required("group", "text", "passed", "evidence"))
 
     group: str = Field(
         default="other", json_schema_extra={"enum": ["security", "functionality", "code_quality", "other"]}
@@ -87,8 +81,6 @@ class JudgedCriterion(_Tolerant):
 class RaisedFinding(_Tolerant):
     """One defect."""
 
-    model_config = ConfigDict(json_schema_extra=_required("code", "severity", "message", "locus", "required_fix"))
-
     code: str = ""
     """A short stable name of the kind of defect, such as missing_test."""
     severity: str = Field(default="error", json_schema_extra={"enum": ["critical", "error", "warning", "info"]})
@@ -103,8 +95,6 @@ class RaisedFinding(_Tolerant):
 
 class SubmitReview(_Tolerant):
     """Submit the review. Judge by evidence that you saw, not by what the worker claims."""
-
-    model_config = ConfigDict(json_schema_extra=_required("passed", "score", "feedback", "criteria", "findings"))
 
     passed: bool | None = None
     """Whether the task is done as asked."""
@@ -121,8 +111,6 @@ class SubmitReview(_Tolerant):
 class SubmitDecision(_Tolerant):
     """Submit the decision about the worker's request."""
 
-    model_config = ConfigDict(json_schema_extra=_required("granted", "amount", "paths", "reason"))
-
     granted: bool = False
     """Whether anything is granted."""
     amount: int = Field(default=0, ge=0)
@@ -136,4 +124,4 @@ class SubmitDecision(_Tolerant):
 class SubmitPlan(Arguments):
     """Submit the plan: the whole plan file as one object."""
 
-    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True, frozen=True)
+    model_config = ConfigDict(extra="allow")

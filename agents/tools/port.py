@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from agents.chat.port import ToolSchema
+from agents.tools.schema import tool_schema
 from orchestrator.domain.ports import Workspace
 
 
@@ -54,8 +56,8 @@ class ToolOutput:
 class Tool:
     """One tool. `run` is None for control tools, whose effect is the engine's. `touches` says what it may change:
     nothing, the file `path`, or anything. `pure`: the same call over an unchanged workspace gives the same result.
-    `cosmetic` arguments are no part of the signature; `path`, where there is one, is normalised in it. `schema`
-    draws the parameters from another model than the one that reads them."""
+    `cosmetic` arguments are no part of the signature; `path`, where there is one, is normalised in it. `schema` is the
+    wire form; its parameters may be `drawn_from` another model than the one that reads them."""
 
     name: str
     arguments: type[Arguments]
@@ -63,9 +65,8 @@ class Tool:
     touches: Literal["nothing", "path", "anything"] = "nothing"
     pure: bool = False
     cosmetic: frozenset[str] = frozenset()
-    schema: type[BaseModel] | None = None
+    drawn_from: type[BaseModel] | None = None
+    schema: ToolSchema = field(init=False, compare=False, repr=False)
 
-    @property
-    def control(self) -> bool:
-        """Whether its effect is the engine's."""
-        return self.run is None
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "schema", tool_schema(self.name, self.arguments, self.drawn_from or self.arguments))

@@ -13,17 +13,11 @@ from agents.chat.port import ToolSchema
 _NOISE = frozenset({"title", "default", "$defs"})
 
 
-def tool_schema(name: str, description: str, parameters: Mapping[str, Any]) -> ToolSchema:
-    """A tool in the chat completions form."""
-    return {
-        "type": "function",
-        "function": {"name": name, "description": description, "parameters": parameters},
-    }
-
-
-def description(model: type[BaseModel]) -> str:
-    """The model's docstring as one paragraph."""
-    return " ".join((inspect.getdoc(model) or "").split())
+def tool_schema(name: str, described: type[BaseModel], drawn_from: type[BaseModel]) -> ToolSchema:
+    """A tool in the chat completions form: one model's docstring describes it, one's fields are its parameters."""
+    description = " ".join((inspect.getdoc(described) or "").split())
+    function = {"name": name, "description": description, "parameters": parameters(drawn_from)}
+    return {"type": "function", "function": function}
 
 
 def parameters(model: type[BaseModel]) -> dict[str, Any]:

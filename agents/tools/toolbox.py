@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import json
 import re
 import time
@@ -12,16 +13,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agents.chat.port import RawToolCall, ToolSchema
-from agents.tools.catalogue import FINISHING
 from agents.tools.port import Arguments, Tool, ToolEnv, ToolOutput
-from agents.tools.schema import description, parameters, tool_schema
-from agents.tools.signature import canonical, signature
 from agents.transcript import cut
 from orchestrator.domain.errors import OrchestrateError, ToolError
 from orchestrator.domain.model_io import ErrorKind, ToolCall, ToolResult
 from orchestrator.domain.normalise import outcome_hash
+from orchestrator.domain.tools import FINISHING_NAMES
 
+MOST_NESTING = 64
 _MOST_HASHED = 1_000_000  # characters; a longer outcome is hashed by its head and tail
 _WIRE_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -35,10 +34,10 @@ class Toolbox:
         self._tools = {tool.name: tool for tool in tools}
         self._bench = bench
         self._monotonic = monotonic
-        self.schemas = tuple(_schema(tool) for tool in tools)
-        self.finishing_schemas = tuple(_schema(tool) for tool in tools if tool.name in FINISHING)
-        self.control_tools = frozenset(tool.name for tool in tools if tool.control)
-        self.finishing_tools = tuple(tool.name for tool in tools if tool.name in FINISHING)
+        self.schemas = tuple(tool.schema for tool in tools)
+        self.finishing_schemas = tuple(tool.schema for tool in tools if tool.name in FINISHING_NAMES)
+        self.control_tools = frozenset(tool.name for tool in tools if tool.run is None)
+        self.finishing_tools = tuple(tool.name for tool in tools if tool.name in FINISHING_NAMES)
 
     def knows(self, name: str) -> bool:
         """Whether there is a tool of this name."""
@@ -47,43 +46,42 @@ class Toolbox:
     def fits(self, name: str, value: Any) -> bool:
         """Whether a JSON value looks like the arguments of this tool: two of its arguments, and not mostly others."""
         tool = self._tools[name]
-        known = set((tool.schema or tool.arguments).model_fields)
+        known = set(tool.schema["function"]["parameters"]["properties"])
         return isinstance(value, dict) and len(known & set(value)) >= max(2, (len(value) + 1) // 2)
 
-    def parse(self, raw: RawToolCall, call_id: str, *, cut_off: bool = False) -> ToolCall:
+    def parse(self, asked: ToolCall, *, cut_off: bool = False) -> ToolCall:
         """The call, checked. What cannot be executed has a `defect` that says why and what to send instead;
         `cut_off` says that the reply ended at the output limit."""
-        tool = self._tools.get(raw.name)
+        tool = self._tools.get(asked.tool)
         try:
-            given = _json_object(raw.arguments)
+            given = _json_object(asked.arguments_json)
         except (ValueError, RecursionError) as error:
             hint = " The reply ended at the output limit: send less at once." if cut_off else ""
-            return _defective(raw, call_id, tool, raw.arguments, f"no JSON object: {cut(str(error), 200)}.{hint}")
+            return _defective(asked, tool, asked.arguments_json, f"no JSON object: {cut(str(error), 200)}.{hint}")
         if tool is None:
-            return _defective(raw, call_id, None, given, self._unknown(raw.name))
+            return _defective(asked, None, given, self._unknown(asked.tool))
         try:
-            return self._checked(tool, raw, call_id, given)
+            return self._checked(tool, asked, given)
         except ValidationError as error:
-            return _defective(raw, call_id, tool, given, _invalid(error, tool))
+            return _defective(asked, tool, given, _invalid(error, tool))
         except (ValueError, RecursionError) as error:
-            return _defective(raw, call_id, tool, given, cut(str(error), 200))
+            return _defective(asked, tool, given, cut(str(error), 200))
 
-    def _checked(self, tool: Tool, raw: RawToolCall, call_id: str, given: Mapping[str, Any]) -> ToolCall:
-        strict = tool.arguments.model_config.get("extra") == "forbid"
-        arguments = tool.arguments.model_validate(given, strict=strict).model_dump()
+    def _checked(self, tool: Tool, asked: ToolCall, given: Mapping[str, Any]) -> ToolCall:
+        tolerant = tool.arguments.model_config.get("extra") == "ignore"
+        read = _without_nulls(given) if tolerant else given
+        arguments = tool.arguments.model_validate(read, strict=not tolerant).model_dump()
         identity = {name: value for name, value in arguments.items() if name not in tool.cosmetic}
         path = self._relative(arguments.get("path"))
         if path is not None:
             identity["path"] = path
-        return ToolCall(
-            call_id=call_id,
-            tool=tool.name,
-            arguments_json=raw.arguments,
+        return replace(
+            asked,
             arguments=arguments,
             signature=signature(tool.name, canonical(identity)),
             mutating=tool.touches != "nothing",
             pure=tool.pure,
-            control=tool.control,
+            control=tool.run is None,
             writes_to=(path,) if tool.touches == "path" and path is not None else (),
         )
 
@@ -157,8 +155,22 @@ def wire_arguments(call: ToolCall) -> str:
     return call.arguments_json or "{}"
 
 
-def _schema(tool: Tool) -> ToolSchema:
-    return tool_schema(tool.name, description(tool.arguments), parameters(tool.schema or tool.arguments))
+def canonical(value: Any, depth: int = 0) -> Any:
+    """JSON with one spelling for one value: 1.0 is 1; "13", 13 and True stay apart. Raises ValueError for nesting
+    beyond 64 levels."""
+    if depth > MOST_NESTING:
+        raise ValueError(f"nested more than {MOST_NESTING} levels deep")
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if isinstance(value, dict):
+        return {name: canonical(inner, depth + 1) for name, inner in value.items()}
+    return [canonical(inner, depth + 1) for inner in value] if isinstance(value, list) else value
+
+
+def signature(tool: str, arguments: Any) -> str:
+    """16 hex digits over the tool and its canonical arguments; key order does not matter."""
+    text = json.dumps([tool, arguments], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _json_object(text: str) -> dict[str, Any]:
@@ -169,21 +181,24 @@ def _json_object(text: str) -> dict[str, Any]:
     return value
 
 
+def _without_nulls(value: Any) -> Any:
+    """Where null stands for what is absent, as weak models write it."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
+    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
+
+
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON value")
 
 
-def _defective(raw: RawToolCall, call_id: str, tool: Tool | None, arguments: Any, why: str) -> ToolCall:
+def _defective(asked: ToolCall, tool: Tool | None, arguments: Any, why: str) -> ToolCall:
     about = f"The arguments of {tool.name} are not valid: {why}" if tool else why
-    return ToolCall(
-        call_id=call_id,
-        tool=wire_name(raw.name),
-        arguments_json=raw.arguments,
-        arguments={},
-        signature=signature(raw.name, arguments),
-        mutating=False,
-        pure=False,
-        control=tool is not None and tool.control,
+    return replace(
+        asked,
+        tool=wire_name(asked.tool),
+        signature=signature(asked.tool, arguments),
+        control=tool is not None and tool.run is None,
         defect=f"Not executed: {about}",
     )
 

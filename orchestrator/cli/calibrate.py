@@ -9,6 +9,9 @@ import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation
 from orchestrator.cli.values import json_option, read_input_file
+from orchestrator.replay.history import replay_graph
+from orchestrator.replay.replay import parse_limits, replay_traces
+from orchestrator.replay.traces import read_traces
 
 
 @click.command("calibrate")
@@ -31,25 +34,16 @@ def command(invocation: Invocation, limits: Path, traces: Path | None, repeat_la
 
     It costs no token: the guards are folded over what is in the graph, or over a file of traces.
     """
+    from orchestrator.cli.render.screen import present
+    from orchestrator.cli.render.tables import replays_view
+
     answer = _replayed(invocation, read_input_file(limits), traces, repeat_last or 0)
-    if as_json:
-        from orchestrator.cli.render.machine import print_json
-
-        return print_json(answer)
-    from orchestrator.cli.render.replays import replays_view
-    from orchestrator.cli.render.screen import console
-
-    return console().print(replays_view(answer["traces"]))
+    present(answer, replays_view(answer["traces"]), as_json=as_json)
 
 
 def _replayed(invocation: Invocation, limits: str, traces: Path | None, repeat_last: int) -> dict[str, Any]:
-    from orchestrator.replay.replay import parse_limits, replay_traces
-    from orchestrator.replay.traces import read_traces
-
     parsed = parse_limits(limits)
     if traces is not None:
         return replay_traces(read_traces(read_input_file(traces)), parsed, repeat_last=repeat_last)
-    from orchestrator.replay.history import replay_graph
-
     with invocation.app() as app:
         return replay_graph(app.graph, app.repository.record.id, parsed, repeat_last=repeat_last)

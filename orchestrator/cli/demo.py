@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchestrator.cli.invocation import Invocation, pass_invocation, say
+from orchestrator.cli.invocation import Invocation, pass_invocation, require_own_agents, say
+from orchestrator.cli.progress import shown_progress
+from orchestrator.cli.query import show
+from orchestrator.cli.signals import signals_of
 from orchestrator.domain.text import counted
+from orchestrator.engine.runs import ExecuteOptions
+from orchestrator.reports.saved_queries import saved_query
+from orchestrator.reports.status import plan_status
 
 if TYPE_CHECKING:
     from orchestrator.app import App
@@ -37,7 +43,6 @@ def command(invocation: Invocation, into: Path | None) -> int:
     One task passes at once, one after a failed review, one spirals and is stopped, and one waits for that in vain.
     """
     from agents.scripted.server import serve
-    from orchestrator.cli.packages import require_own_agents
     from orchestrator.demo import make_sample, script
 
     require_own_agents()
@@ -83,14 +88,10 @@ def _sandbox(invocation: Invocation, environ: Mapping[str, str]) -> dict[str, st
 
 
 def _walk(app: App) -> RunResult | None:
-    from orchestrator.cli.progress import shown_progress
+    from orchestrator.cli.render.overview import run_view
     from orchestrator.cli.render.plans import plan_view
-    from orchestrator.cli.render.runs import run_view
     from orchestrator.cli.render.screen import console
-    from orchestrator.cli.signals import signals_of
     from orchestrator.demo import plan
-    from orchestrator.engine.runs import ExecuteOptions
-    from orchestrator.reports.status import plan_status
 
     screen = console()
     with shown_progress(app):
@@ -103,9 +104,6 @@ def _walk(app: App) -> RunResult | None:
 
 
 def _ask(app: App) -> None:
-    from orchestrator.cli.query import show
-    from orchestrator.reports.saved_queries import saved_query
-
     for name in QUESTIONS:
         saved = saved_query(name)
         click.echo(f"\n{saved.title} (orchestrate query --name {name})")

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestrator.cli.invocation import INTERRUPTED, Invocation, pass_invocation, say
+from orchestrator.cli.progress import shown_progress
+from orchestrator.cli.signals import signals_of
 from orchestrator.cli.values import Duration, json_option
+from orchestrator.engine import runs
+from orchestrator.reports.status import plan_status
+from orchestrator.reports.timeline import attempt_timeline
 
 if TYPE_CHECKING:
     from orchestrator.app import App
     from orchestrator.domain.plan import Plan
-    from orchestrator.engine.runs import ExecuteOptions
     from orchestrator.engine.scheduler import RunResult
 
 NOT_COMPLETED = frozenset({"failed", "blocked", "rejected"})
@@ -67,16 +71,14 @@ def command(
         "sandbox.level": sandbox,
     }
     with invocation.app(flags) as app:
-        from orchestrator.engine.runs import ExecuteOptions, find_plan
-
-        options = ExecuteOptions(app.settings.run.parallel, tasks, resume, fresh)
-        found = find_plan(app.graph, app.repository.record.id, plan)
+        options = runs.ExecuteOptions(app.settings.run.parallel, tasks, resume, fresh)
+        found = runs.find_plan(app.graph, app.repository.record.id, plan)
         return _preview(app, found, options, as_json) if dry_run else _execute(app, found, options, as_json)
 
 
-def _execute(app: App, plan: Plan, options: ExecuteOptions, as_json: bool) -> int:
-    from orchestrator.cli.progress import shown_progress
-    from orchestrator.cli.signals import signals_of
+def _execute(app: App, plan: Plan, options: runs.ExecuteOptions, as_json: bool) -> int:
+    from orchestrator.cli.render.overview import run_document, run_view
+    from orchestrator.cli.render.screen import present
 
     for warning in app.repository.warnings:
         say(f"Warning: {warning}")
@@ -84,25 +86,12 @@ def _execute(app: App, plan: Plan, options: ExecuteOptions, as_json: bool) -> in
         outcome = app.execute_plan(plan, options, signals_of(app))
     if outcome is None:
         say("Every task of the plan was completed before; --fresh would start again from its base.")
-    _show(app, plan, as_json)
+    found = plan_status(app.graph, plan.id)
+    present(run_document(found), run_view(found), as_json=as_json)
     return 0 if outcome is None else _ended(app, outcome, options)
 
 
-def _show(app: App, plan: Plan, as_json: bool) -> None:
-    from orchestrator.cli.render.runs import run_document, run_view
-    from orchestrator.reports.status import plan_status
-
-    found = plan_status(app.graph, plan.id)
-    if as_json:
-        from orchestrator.cli.render.machine import print_json
-
-        return print_json(run_document(found))
-    from orchestrator.cli.render.screen import console
-
-    return console().print(run_view(found))
-
-
-def _ended(app: App, outcome: RunResult, options: ExecuteOptions) -> int:
+def _ended(app: App, outcome: RunResult, options: runs.ExecuteOptions) -> int:
     """Say what went wrong and what to do, and return the exit code."""
     if outcome.error is not None:
         raise outcome.error
@@ -118,27 +107,20 @@ def _ended(app: App, outcome: RunResult, options: ExecuteOptions) -> int:
 
 def _explain(app: App, task_id: str) -> None:
     from orchestrator.cli.render.timeline import failure_text
-    from orchestrator.reports.timeline import attempt_timeline
 
     attempts = app.graph.history(task_id)
     if attempts:
         say("\n" + failure_text(attempt_timeline(app.graph, attempts[-1].id)))
 
 
-def _preview(app: App, plan: Plan, options: ExecuteOptions, as_json: bool) -> int:
-    from orchestrator.engine import runs
+def _preview(app: App, plan: Plan, options: runs.ExecuteOptions, as_json: bool) -> int:
+    from orchestrator.cli.render.plans import preview_view
+    from orchestrator.cli.render.screen import present
 
     keys = runs.wanted(plan, options.keys)
     states = app.graph.tasks(plan.id)
     order = runs.order(plan, states, keys)
     bounds = runs.bounds_in_words(app.services(), plan, states, keys)
-    if as_json:
-        from orchestrator.cli.render.machine import print_json
-
-        print_json({"planId": plan.id, "order": order, "bounds": bounds})
-    else:
-        from orchestrator.cli.render.runs import preview_view
-        from orchestrator.cli.render.screen import console
-
-        console().print(preview_view(plan, order, bounds))
+    document = {"planId": plan.id, "order": order, "bounds": bounds}
+    present(document, preview_view(plan, order, bounds), as_json=as_json)
     return 0

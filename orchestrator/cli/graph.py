@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.cli.invocation import GRAPH_WAIT_S, Invocation, pass_invocation, say
+from orchestrator.cli.render.machine import print_json
+from orchestrator.cli.render.text import clean
 from orchestrator.cli.values import json_option
+from orchestrator.domain.errors import GraphError
 
 if TYPE_CHECKING:
     from orchestrator.app import App
@@ -98,7 +101,6 @@ def _neo4j() -> dict[str, Any]:
 
 
 def _version_that_answers() -> str | None:
-    from orchestrator.domain.errors import GraphError
     from orchestrator.store.graph_store import neo4j_server
 
     try:
@@ -110,11 +112,7 @@ def _version_that_answers() -> str | None:
 
 def _show(state: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        from orchestrator.cli.render.machine import print_json
-
         return print_json(state)
-    from orchestrator.cli.render.text import clean
-
     for name, value in state.items():
         if value is not None:
             click.echo(f"{name:>12}  {clean(str(value).lower() if isinstance(value, bool) else value)}")

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+import orchestrator
+from orchestrator.cli.render.text import clean
+from orchestrator.domain.errors import UserError
 
 if TYPE_CHECKING:
     from orchestrator.app import App
@@ -35,14 +41,10 @@ class Invocation:
     ) -> Iterator[App]:
         """The wired application for this folder. `flags` are settings given on the command line, by dotted name (None:
         not given); `environ` replaces the environment. `logged` opens the log file, which needs a usable repository."""
-        import os
-
-        from orchestrator.cli.logs import log_to
-        from orchestrator.cli.packages import require_own_agents
-        from orchestrator.domain.progress import silent
-
         require_own_agents()
         from orchestrator.app import App
+        from orchestrator.cli.logs import log_to
+        from orchestrator.domain.progress import silent
 
         def on_wait(message: str) -> None:
             if app.listener is silent:  # a listener is told of waits itself
@@ -57,9 +59,19 @@ class Invocation:
 
 def say(message: object) -> None:
     """One message on stderr, without what a terminal would obey: much of what it says came from a model."""
-    from orchestrator.cli.render.text import clean
-
     click.echo(clean(message), err=True)
+
+
+def require_own_agents() -> None:
+    """Raise UserError when the import name `agents` is another package's: one on PyPI has it too."""
+    found, ours = find_spec("agents"), Path(orchestrator.__file__).resolve().parent.parent / "agents"
+    where = Path(found.origin).resolve().parent if found and found.origin else None
+    if where != ours:
+        raise UserError(
+            f"The import name `agents` is taken by another package ({where or 'nowhere'}).",
+            next_step="Install orchestrate in an environment of its own: `uv tool install orchestrate` or "
+            "`pipx install orchestrate`.",
+        )
 
 
 pass_invocation = click.make_pass_decorator(Invocation)

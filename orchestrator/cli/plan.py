@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation, say
+from orchestrator.cli.progress import shown_progress
 from orchestrator.cli.values import json_option, read_bytes, read_input_file
+from orchestrator.domain.errors import PlanError
 from orchestrator.domain.text import counted
+from orchestrator.planning.formats import dump_plan, read_plan
 
 if TYPE_CHECKING:
     from orchestrator.app import App
@@ -50,13 +53,9 @@ def command(
 
 
 def _planned(app: App, text: str | None, content: bytes, file: Path | None, *, store: bool) -> PlanningResult:
-    from orchestrator.cli.progress import shown_progress
-
     for warning in app.repository.warnings:
         say(f"Warning: {warning}")
     if file is not None:
-        from orchestrator.planning.formats import read_plan
-
         return app.load_plan(read_plan(content, file.suffix), store=store)
     with shown_progress(app):
         return app.make_plan(text or "", store=store)
@@ -65,8 +64,6 @@ def _planned(app: App, text: str | None, content: bytes, file: Path | None, *, s
 @contextmanager
 def _unread(*, as_json: bool) -> Iterator[None]:
     """With --json a plan that cannot be read is one document on stdout too."""
-    from orchestrator.domain.errors import PlanError
-
     try:
         yield
     except PlanError as error:
@@ -89,8 +86,6 @@ def _goal(goal: str) -> str:
 
 
 def _write(out: Path, outcome: PlanningResult) -> None:
-    from orchestrator.planning.formats import dump_plan
-
     try:
         out.write_text(dump_plan(outcome.file), encoding="utf-8")
     except OSError as error:
@@ -99,16 +94,10 @@ def _write(out: Path, outcome: PlanningResult) -> None:
 
 
 def _show(outcome: PlanningResult, *, as_json: bool) -> None:
-    if as_json:
-        from orchestrator.cli.render.machine import print_json
-        from orchestrator.cli.render.plans import plan_document
+    from orchestrator.cli.render.plans import plan_document, plan_view
+    from orchestrator.cli.render.screen import present
 
-        print_json(plan_document(outcome.plan, outcome.defects))
-    else:
-        from orchestrator.cli.render.plans import plan_view
-        from orchestrator.cli.render.screen import console
-
-        console().print(plan_view(outcome.plan))
+    present(plan_document(outcome.plan, outcome.defects), plan_view(outcome.plan), as_json=as_json)
     for defect in outcome.defects:
         say(f"Refused: {defect}")
     if outcome.defects:

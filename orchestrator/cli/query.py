@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation
+from orchestrator.cli.render import machine
 from orchestrator.cli.values import KeyValue, read_input_file
-
-if TYPE_CHECKING:
-    from orchestrator.domain.query import QueryResult
+from orchestrator.domain.query import QueryResult
+from orchestrator.reports.saved_queries import require_parameters, saved_queries, saved_query
 
 
 @click.command("query")
@@ -49,10 +50,6 @@ def command(
 def _answer(
     invocation: Invocation, text: str | None, name: str | None, given: dict[str, Any], *, write: bool
 ) -> QueryResult:
-    from dataclasses import replace
-
-    from orchestrator.reports.saved_queries import require_parameters, saved_query
-
     saved = saved_query(name) if name is not None else None
     bound = saved.bind(given) if saved else given
     statement = saved.cypher if saved else text or ""
@@ -65,9 +62,6 @@ def _answer(
 
 
 def _catalogue() -> QueryResult:
-    from orchestrator.domain.query import QueryResult
-    from orchestrator.reports.saved_queries import saved_queries
-
     rows = [
         (q.name, q.title, [p.name for p in q.parameters if p.name != "repository"]) for q in saved_queries().values()
     ]
@@ -76,8 +70,6 @@ def _catalogue() -> QueryResult:
 
 def show(table: QueryResult, format_: str) -> None:
     """Print a table in the format asked for."""
-    from orchestrator.cli.render import machine
-
     if format_ == "json":
         machine.print_json(machine.table_objects(table))
     elif format_ == "csv":

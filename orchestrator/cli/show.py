@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation, say
 from orchestrator.cli.values import json_option
+from orchestrator.reports.details import PlanDetails, RunDetails, TaskDetails, details_of, trees_of
+from orchestrator.reports.timeline import Timeline, newest_failure
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,59 +29,43 @@ def command(invocation: Invocation, id_: str | None, diff: bool, as_json: bool) 
     """
     if diff and as_json:
         raise click.UsageError("--diff prints a diff; it cannot be had with --json.")
+    from orchestrator.cli.render.screen import present
+
     with invocation.app() as app:
         found = _wanted(app, id_)
         if found is None:
             return say("Nothing has failed in this repository.")
         if diff:
             return _print_diff(app, *found)
-        return _print(app, *found, as_json=as_json)
+        subject = details_of(app.graph, *found)
+        return present(subject, _view(subject), as_json=as_json)
 
 
 def _wanted(app: App, id_: str | None) -> tuple[str, str] | None:
-    from orchestrator.reports.timeline import newest_failure
-
     if id_ is not None:
-        label, found = app.graph.resolve(id_, app.repository.record.id)
-        return label, found
+        return app.graph.resolve(id_, app.repository.record.id)
     newest = newest_failure(app.graph, app.repository.record.id)
     return ("Attempt", newest) if newest else None
 
 
-def _print(app: App, label: str, id_: str, *, as_json: bool) -> None:
-    from orchestrator.reports.details import details_of
-
-    subject = details_of(app.graph, label, id_)
-    if as_json:
-        from orchestrator.cli.render.machine import print_json
-
-        return print_json(subject)
-    from orchestrator.cli.render.screen import console
-
-    return console().print(_view(subject))
-
-
-def _view(subject: Any) -> RenderableType:
+def _view(subject: PlanDetails | RunDetails | TaskDetails | Timeline) -> RenderableType:
     from orchestrator.cli.render import details, timeline
-    from orchestrator.reports.details import PlanDetails, RunDetails, TaskDetails
-    from orchestrator.reports.timeline import Timeline
 
-    views: dict[type, Any] = {
-        PlanDetails: details.plan_details_view,
-        RunDetails: details.run_details_view,
-        TaskDetails: details.task_details_view,
-        Timeline: timeline.timeline_view,
-    }
-    view: RenderableType = views[type(subject)](subject)
-    return view
+    match subject:
+        case PlanDetails():
+            return details.plan_details_view(subject)
+        case RunDetails():
+            return details.run_details_view(subject)
+        case TaskDetails():
+            return details.task_details_view(subject)
+        case Timeline():
+            return timeline.timeline_view(subject)
 
 
 def _print_diff(app: App, label: str, id_: str) -> None:
     from orchestrator.cli.render.details import diff_view
     from orchestrator.cli.render.screen import console
-    from orchestrator.reports.details import trees_of
     from orchestrator.workspace.diff import diff
 
-    before, after = trees_of(app.graph, label, id_)
-    text = diff(app.workspaces.git, before, after)
+    text = diff(app.workspaces.git, *trees_of(app.graph, label, id_))
     console(exact=True).print(diff_view(text) if text else "No change.")

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation
+from orchestrator.cli.logs import log_path
 from orchestrator.cli.values import json_option
+from orchestrator.reports.status import PlanOverview, plan_and_run, plan_status
 
 if TYPE_CHECKING:
     from orchestrator.app import App
-    from orchestrator.reports.status import PlanOverview
+
+WATCH_S = 1.0
 
 
 @click.command("status")
@@ -24,39 +27,23 @@ def command(invocation: Invocation, id_: str | None, watch: bool, as_json: bool)
     """Show how the newest plan stands, or the plan, run, task or attempt named."""
     if watch and as_json:
         raise click.UsageError("--watch shows a screen; it cannot be had with --json.")
+    from rich.live import Live
+
+    from orchestrator.cli.render.overview import status_document, status_view
+    from orchestrator.cli.render.screen import console, present
+
     with invocation.app() as app:
-        if watch:
-            return _watch(app, id_)
-        found = _status(app, id_)
-        if as_json:
-            from orchestrator.cli.render.machine import print_json
-            from orchestrator.cli.render.overview import status_document
-
-            return print_json(status_document(found))
-        from orchestrator.cli.logs import log_path
-        from orchestrator.cli.render.overview import status_view
-        from orchestrator.cli.render.screen import console
-
-        return console().print(status_view(found, log_path(app.home)))
+        found, log = _status(app, id_), log_path(app.home)
+        if not watch:
+            return present(status_document(found), status_view(found, log), as_json=as_json)
+        with Live(status_view(found, log), console=console(), auto_refresh=False) as live:
+            while found.run is not None and found.run.status == "running":
+                time.sleep(WATCH_S)
+                found = _status(app, id_)
+                live.update(status_view(found, log), refresh=True)
+    return None
 
 
 def _status(app: App, wanted: str | None) -> PlanOverview:
-    from orchestrator.reports.status import plan_and_run, plan_status
-
     plan_id, run_id = plan_and_run(app.graph, app.repository.record.id, wanted)
     return plan_status(app.graph, plan_id, run_id)
-
-
-def _watch(app: App, wanted: str | None, every_s: float = 1.0) -> None:
-    from rich.live import Live
-
-    from orchestrator.cli.logs import log_path
-    from orchestrator.cli.render.overview import status_view
-    from orchestrator.cli.render.screen import console
-
-    found = _status(app, wanted)
-    with Live(status_view(found, log_path(app.home)), console=console(), auto_refresh=False) as live:
-        while found.run is not None and found.run.status == "running":
-            time.sleep(every_s)
-            found = _status(app, wanted)
-            live.update(status_view(found, log_path(app.home)), refresh=True)

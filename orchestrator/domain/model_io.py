@@ -42,7 +42,8 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """One tool call that the model asked for, parsed and validated by the toolbox."""
+    """One tool call that the model asked for. A chat gives its id, name and arguments; the rest is the toolbox's, which
+    parses and validates it."""
 
     seq: int = 0
     """Its number among the facts of the conversation, allotted by the engine."""
@@ -50,11 +51,11 @@ class ToolCall:
     tool: str
     arguments_json: str
     """What the model sent."""
-    signature: str
+    signature: str = ""
     """Hash over tool and canonical arguments: calls with the same one are the same call."""
-    mutating: bool
-    pure: bool
-    control: bool
+    mutating: bool = False
+    pure: bool = False
+    control: bool = False
     writes_to: tuple[str, ...] = ()
     defect: str | None = None
     """Why it cannot be executed: an unknown tool, or arguments that do not parse or validate."""
@@ -73,8 +74,9 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
-    """The model's answer to one request. Times are milliseconds; `wait_ms` is the part of the latency spent waiting for
-    rate limits. `estimated` marks usage that the endpoint did not report."""
+    """The model's answer to one request. `latency_ms` is the whole call with its retries and waits, of which `wait_ms`
+    went to rate limits and backoff. `estimated` marks usage that the endpoint did not report; `cost_usd` is None where
+    the price is unknown."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()

@@ -74,14 +74,12 @@ def sit(workspace: Workspace) -> Iterator[Sit]:
             chat = OpenAIChat(asked, clock=clock, env={"OPENAI_API_KEY": KEY})
             running.callback(chat.close)
             tools = {"worker": catalogue.WORKER, "verifier": catalogue.VERIFIER, "planner": catalogue.PLANNER}[role]
-            submit = {"verifier": "submit_review", "planner": "submit_plan"}.get(role, "")
             opening = Opening("You work.", "Task: t\nAttempt: 1", {"diff": "the whole diff"})
             session = ChatSession(
                 chat,
                 tools,
                 opening,
                 workspace,
-                submit=submit,
                 read_only=role == "verifier",
                 redact=lambda text: text.replace("hunter2", "***"),
                 monotonic=clock.monotonic,

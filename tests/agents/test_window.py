@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.chat.estimate import Estimator
+from agents.chat.json_tools import asked_call
 from agents.chat.port import Message
-from agents.transcript import RESULT_CHARS, CallMessage, Remark, Transcript, Turn, cut, excerpt
+from agents.transcript import RESULT_CHARS, Remark, Transcript, Turn, cut, excerpt
 from agents.window import Composed, Window, WindowLimits, compose, select
 
 HEAD: tuple[Message, ...] = ({"role": "system", "content": "Be a worker."}, {"role": "user", "content": "Task: t"})
@@ -32,7 +33,7 @@ class Talk:
 
     def turn(self, *results: str, text: str = "", arguments: str = '{"path": "a"}') -> None:
         """One reply with a call for each result."""
-        asked = [CallMessage(f"c{self.calls + i}", "read_file", arguments) for i in range(len(results))]
+        asked = [asked_call(f"c{self.calls + i}", "read_file", arguments) for i in range(len(results))]
         self.calls += len(results)
         self.transcript.say(text, asked)
         for call, result in zip(asked, results, strict=True):
@@ -393,7 +394,7 @@ def test_an_excerpt_is_one_short_line(text: str) -> None:
 def test_a_transcript_takes_one_result_per_call() -> None:
     """A second result, or one for a call that nobody made, is refused; a turn joins when all are answered."""
     transcript = Transcript(HEAD)
-    transcript.say("", [CallMessage("a", "search", "{}"), CallMessage("b", "search", "{}")])
+    transcript.say("", [asked_call("a", "search", "{}"), asked_call("b", "search", "{}")])
     transcript.answer("b", "second", "ok")
     assert (transcript.unanswered, transcript.entries) == (("a",), [])
     for unknown in ("b", "c"):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.app import App
+from orchestrator.domain.events import Event, ToolRequested
 from orchestrator.domain.run import Claim, ClaimRequest, Orphan
 from orchestrator.engine import runs
 from orchestrator.engine.attempt.resume import Start, find_start
@@ -16,6 +17,7 @@ from orchestrator.engine.runs import ExecuteOptions
 from orchestrator.planning.source import PlanSource
 from orchestrator.planning.validate import examine
 from orchestrator.store.graph_store import GraphStore
+from tests.support.samples import T0, attempt_owner, call, finished, reply, turn
 from tests.support.story import Story, git, make_repository
 
 PLAN = {
@@ -107,6 +109,26 @@ def test_work_survives_a_chain_of_deaths(stage: Stage) -> None:
     fourth = find_start(stage.app.services(), stage.claim())
     assert fourth.tree == tree
     assert [a.status for a in fourth.earlier] == ["interrupted"] * 3
+
+
+def test_a_killed_attempt_goes_on_from_its_last_recorded_call(stage: Stage) -> None:
+    """The worker had not handed in: its successor finds the files as the last recorded call left them."""
+    first = stage.claim()
+    stage.begin(first)
+    workspace = stage.app.workspaces.open(first.attempt_id, stage.head, head=stage.head)
+    workspace.write("a.txt", b"half done")
+    tree = workspace.snapshot(["a.txt"])
+    workspace.close()
+    write = call(2, writes_to=("a.txt",))
+    events: list[Event] = [turn(1), reply(1, (write,)), ToolRequested(at=T0, turn_seq=1, call=write)]
+    stage.app.graph.record(attempt_owner(first), [*events, finished(write, tree_after=tree)])
+    stage.die(first)
+
+    start = find_start(stage.app.services(), stage.claim())
+
+    assert start.tree == tree
+    assert start.submitted is None
+    assert [type(event).__name__ for event in start.inherited][-1] == "ToolFinished"
 
 
 def test_finished_work_that_no_longer_merges_is_done_again(stage: Stage) -> None:

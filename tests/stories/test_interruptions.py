@@ -48,6 +48,29 @@ def test_a_killed_run_resumes_where_it_was_without_refilling_its_budget(story: S
     assert running == []
 
 
+def test_checks_that_passed_are_not_run_again_after_a_kill(story: Story, model: Serve) -> None:
+    """Killed in the review: the successor takes over the work, and the check that passed over that very tree."""
+    qc = review()
+    qc = {**qc, "replies": [slowly(qc["replies"][0])]}
+    served = model(script(worker("subtract", WRITE, finish()), qc))
+    story.plan(plan_of(task("subtract")))
+
+    process = story.start("execute")
+    wait_until(lambda: len(served.requests) > 2)
+    kill(process)
+    story.ok("execute", "--resume")
+
+    assert [status for _, status, _ in attempts(story)] == ["interrupted", "accepted"]
+    checks = story.ask(
+        "MATCH (a:Attempt)-[:CHECKED_BY]->(c:Check) "
+        "RETURN a.number AS attempt, c.outcome AS outcome, c.reusedFrom IS NOT NULL AS reused ORDER BY attempt"
+    )
+    assert checks == [
+        {"attempt": 1, "outcome": "passed", "reused": False},
+        {"attempt": 2, "outcome": "passed", "reused": True},
+    ]
+
+
 def test_a_budget_is_not_refilled_by_a_kill(story: Story, model: Serve) -> None:
     """Two calls before the kill leave one of three for the successor: call four is never executed."""
     reads = [call("list_files", path="."), READ, slowly(call("search", pattern="add"), 3000)]

@@ -14,10 +14,10 @@ import json
 import os
 import secrets
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from threading import Thread
 from typing import Any, NoReturn
 
 import pytest
@@ -25,6 +25,7 @@ import pytest
 from orchestrator.domain.errors import OrchestrateError
 from orchestrator.store.graph_store import neo4j_server
 
+ROOT = Path(__file__).parents[2]
 IMAGE = "neo4j:5.26-community"
 ANSWER_S = 30.0
 
@@ -55,10 +56,11 @@ def ask_for_neo4j(folder: Path, environ: Mapping[str, str] | None = None) -> Neo
 
 
 def ask_in_background(folder: Path) -> None:
-    """Begin to start it; the tests that need it will ask again. They change this process's environment meanwhile, so it
-    is taken now."""
+    """Begin to start it; the tests that need it will ask again. In a process of its own, because tests change this
+    one's environment meanwhile."""
     os.environ.setdefault("TESTCONTAINERS_RYUK_DISABLED", "true")  # the reaper's image is one more to pull
-    Thread(target=ask_for_neo4j, args=(folder, dict(os.environ)), name="neo4j", daemon=True).start()
+    command = (sys.executable, "-m", "tests.support.neo4j_container", str(folder))
+    subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def give_up(folder: Path, neo4j: Neo4j) -> NoReturn:
@@ -136,3 +138,7 @@ def _locked(folder: Path) -> Iterator[None]:
     with (folder / "neo4j.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+if __name__ == "__main__":
+    ask_for_neo4j(Path(sys.argv[1]))

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from agents.chat.estimate import Estimator
-from agents.chat.port import ChatReply, ChatRequest, Message, RawToolCall, ToolSchema
+from agents.chat.json_tools import asked_call
+from agents.chat.port import ChatRequest, Message, ToolSchema
 from agents.session import ChatSession, Opening
 from agents.tools.catalogue import WORKER
 from orchestrator.domain.assignment import GrantRequest
@@ -86,7 +87,7 @@ class RandomChat:
         """A dollar per million tokens."""
         return (prompt_tokens + completion_tokens) / 1e6
 
-    def complete(self, request: ChatRequest) -> ChatReply:
+    def complete(self, request: ChatRequest) -> ModelReply:
         """The next thing drawn."""
         self.ledger.effects.append(("send", len(self.requests), tuple(self.ledger.events)))
         said = self.says[len(self.requests) % len(self.says)]
@@ -94,20 +95,16 @@ class RandomChat:
         if said.error is not None:
             raise said.error("drawn")
         calls = tuple(
-            RawToolCall(f"c{len(self.requests)}.{n}", name, arguments) for n, (name, arguments) in enumerate(said.calls)
+            asked_call(f"c{len(self.requests)}.{n}", name, arguments) for n, (name, arguments) in enumerate(said.calls)
         )
         prompt = self.estimate(request.messages, request.tools)
-        return ChatReply(
+        return ModelReply(
             text=said.text,
-            tool_calls=calls,
+            calls=calls,
             prompt_tokens=prompt,
-            cached_tokens=0,
             completion_tokens=20,
-            estimated=False,
             cost_usd=self.price(prompt, 0, 20),
             latency_ms=1.0,
-            wait_ms=0.0,
-            retries=0,
             finish_reason="tool_calls" if calls else "stop",
             model=self.model,
         )

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from orchestrator.cli.render.lines import IN_PLACE, line
+from orchestrator.cli.progress import IN_PLACE, line
 from orchestrator.cli.render.screen import console, grid
 from orchestrator.cli.render.text import clean, duration, money, one_line, tokens
 from orchestrator.domain import progress as p

@@ -1,4 +1,4 @@
-"""`status` on one screen, and a plan or run in full."""
+"""How a plan stands, and what a run came to: on one screen, and as JSON."""
 
 from __future__ import annotations
 
@@ -74,4 +74,39 @@ def status_document(found: PlanOverview) -> dict[str, Any]:
         "promptTokens": found.spend.prompt_tokens,
         "completionTokens": found.spend.completion_tokens,
         "costUsd": found.spend.cost_usd,
+    }
+
+
+def run_view(found: PlanOverview) -> RenderableType:
+    """The tasks, what they cost, and where the work is."""
+    parts: list[RenderableType] = [states_table(found.tasks)]
+    run, spend = found.run, found.spend
+    if run is not None:
+        used = f"{tokens(spend.tokens)} tokens, {money(spend.cost_usd)}"
+        parts.append(Text.assemble("run ", run.id, " ", status_text(run.status), f": {used}"))
+        if run.head_commit != run.base_commit:
+            parts.append(Text(f"The accepted work is on branch {clean(run.branch)}: git merge {clean(run.branch)}"))
+        if run.status == "interrupted":
+            parts.append(Text("The run is open: orchestrate execute goes on with the tasks that are left."))
+    return Group(*parts)
+
+
+def run_document(found: PlanOverview) -> dict[str, Any]:
+    """`execute --json`."""
+    run = found.run
+    return {
+        "runId": run.id if run else None,
+        "planId": found.plan.id,
+        "branch": run.branch if run else None,
+        "status": run.status if run else None,
+        "costUsd": found.spend.cost_usd,
+        "tasks": [
+            {
+                "key": state.task.key,
+                "status": state.status,
+                "attempts": state.attempt_number,
+                "stopReason": state.stop_reason,
+            }
+            for state in found.tasks
+        ],
     }

@@ -62,6 +62,19 @@ def dependency_tree(keys: Iterable[str], needs: Mapping[str, Sequence[str]]) -> 
     return tree
 
 
+def preview_view(plan: Plan, order: Sequence[Sequence[str]], bounds: Sequence[str]) -> RenderableType:
+    """What `execute --dry-run` prints: the tasks by the step in which they could start, and the bounds."""
+    tasks = {planned.task.key: planned.task for planned in plan.tasks}
+    shown = grid("step", "task", "title", "budget", "attempts", right=("budget", "attempts"))
+    for number, generation in enumerate(order, start=1):
+        for key in generation:
+            task = tasks[key]
+            budget, most = str(task.tool_call_budget), str(task.max_attempts)
+            shown.add_row(str(number), Text(key), Text(one_line(task.title, 60)), budget, most)
+    said = [Text(clean(bound)) for bound in bounds]
+    return Group(shown, Text(), *said, Text("Nothing was started (--dry-run).", style="dim"))
+
+
 def unread_document(error: PlanError) -> dict[str, Any]:
     """`plan --json` where no plan came of it."""
     defects = error.defects if isinstance(error, PlanFileError) else (error,)

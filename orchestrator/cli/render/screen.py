@@ -7,32 +7,22 @@ import sys
 from typing import Any, Literal, TextIO, cast
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from orchestrator.cli.render.machine import print_json
 from orchestrator.cli.render.text import clean
 
 PIPE_WIDTH = 10_000  # a pipe has no width: nothing is cut or folded there
 UNBROKEN = ("status", "time")  # short words that a narrow terminal does not break
-STATUS_STYLE = {
-    "completed": "green",
-    "accepted": "green",
-    "done": "green",
-    "passed": "green",
-    "ok": "green",
-    "running": "cyan",
-    "awaiting_qc": "cyan",
-    "ready": "cyan",
-    "failed": "red",
-    "stopped": "red",
-    "rejected": "red",
-    "fail": "red",
-    "blocked": "yellow",
-    "interrupted": "yellow",
-    "cancelled": "yellow",
-    "warn": "yellow",
+_STATUSES = {
+    "green": ("completed", "accepted", "done", "passed", "ok"),
+    "cyan": ("running", "awaiting_qc", "ready"),
+    "red": ("failed", "stopped", "rejected", "fail"),
+    "yellow": ("blocked", "interrupted", "cancelled", "warn"),
 }
+STATUS_STYLE = {status: colour for colour, statuses in _STATUSES.items() for status in statuses}
 
 
 class Trimmed:
@@ -61,6 +51,14 @@ def console(*, stderr: bool = False, exact: bool = False) -> Console:
         markup=False,
         emoji=False,
     )
+
+
+def present(document: Any, view: RenderableType, *, as_json: bool) -> None:
+    """A command's result on stdout: one JSON document, or as a person reads it."""
+    if as_json:
+        print_json(document)
+    else:
+        console().print(view)
 
 
 def status_text(status: str | None) -> Text:

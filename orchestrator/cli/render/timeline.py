@@ -139,16 +139,15 @@ def _actions(story: Timeline) -> list[str]:
     return [action for action in diagnosed or known if action not in said]
 
 
-def failure_text(story: Timeline, *, folder: str = "") -> str:
+def failure_text(story: Timeline) -> str:
     """What a failed execute ends with: the task, its cause, the last failing output, the diff, the next command."""
     attempt = story.attempt
-    program = f"orchestrate -C {folder}" if folder else "orchestrate"
     cause = one_line(attempt.stop_detail or story.diagnosis.get("summary") or "", 400)
     lines = [f"Task {clean(story.task_key)} failed: {attempt.stop_reason}. {cause}".rstrip()]
     lines += _last_output(story)
-    lines.append(f"Its story:  {program} show {attempt.id}")
-    lines.append(f"Its diff:   {program} show {attempt.id} --diff")
-    lines.append(f"Next:       {program} execute --task {clean(story.task_key)}")
+    lines.append(f"Its story:  orchestrate show {attempt.id}")
+    lines.append(f"Its diff:   orchestrate show {attempt.id} --diff")
+    lines.append(f"Next:       orchestrate execute --task {clean(story.task_key)}")
     return "\n".join(lines)
 
 

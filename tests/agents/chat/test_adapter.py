@@ -75,11 +75,11 @@ def test_a_reply_brings_text_calls_usage_and_price() -> None:
     with world({"text": "Look.", "calls": calls}, OK, price=price) as w:
         first = w.chat.complete(HELLO)
         second = w.chat.complete(ChatRequest([*HELLO.messages, {"role": "assistant", "content": "x" * 400}]))
-    assert [(call.name, call.arguments) for call in first.tool_calls] == [
+    assert [(call.tool, call.arguments_json) for call in first.calls] == [
         ("read_file", '{"path": "a"}'),
         ("nonsense", "{broken"),
     ]
-    assert len({call.id for call in first.tool_calls}) == 2
+    assert len({call.call_id for call in first.calls}) == 2
     assert (first.text, first.finish_reason, first.estimated, first.cached_tokens) == ("Look.", "tool_calls", False, 0)
     assert second.cached_tokens == first.prompt_tokens
     assert second.cost_usd == pytest.approx(
@@ -213,4 +213,4 @@ def test_json_mode_tells_tools_in_the_system_text_and_reads_calls_from_the_text(
     assert {message["role"] for message in body["messages"]} == {"system", "user", "assistant"}
     assert "finish_task" in body["messages"][0]["content"]
     assert "the text" in body["messages"][3]["content"]
-    assert [(call.name, call.arguments) for call in reply.tool_calls] == [("finish_task", '{"summary": "done"}')]
+    assert [(call.tool, call.arguments_json) for call in reply.calls] == [("finish_task", '{"summary": "done"}')]

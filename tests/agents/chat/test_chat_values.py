@@ -14,7 +14,7 @@ from agents.chat.estimate import Estimator, text_tokens
 from agents.chat.json_tools import tool_calls_in_text
 from agents.chat.limiter import TokenBucket
 from agents.chat.prices import AS_OF, price_of
-from agents.chat.replies import MalformedReplyError, completion, decode_reply
+from agents.chat.wire import MalformedReplyError, completion, decode_reply
 from orchestrator.config.settings import PriceSettings
 
 JSON = st.recursive(
@@ -151,7 +151,7 @@ FORMS = [
 def test_a_call_in_a_text_is_found_in_every_form(text: str) -> None:
     """Bare, fenced, tagged, listed, in the API's form and after stray braces."""
     (call,) = tool_calls_in_text(text)
-    assert (call.name, json.loads(call.arguments)) == ("read_file", {"path": "a"})
+    assert (call.tool, json.loads(call.arguments_json)) == ("read_file", {"path": "a"})
 
 
 @pytest.mark.parametrize(
@@ -174,8 +174,8 @@ def test_calls_in_a_text_keep_order_and_arguments(calls: list[tuple[str, dict[st
     """Each call between words comes back as it was written, with an id of its own."""
     text = "\nThen:\n".join(json.dumps({"tool": name, "arguments": arguments}) for name, arguments in calls)
     found = tool_calls_in_text(text)
-    assert [(call.name, json.loads(call.arguments)) for call in found] == calls
-    assert len({call.id for call in found}) == len(calls)
+    assert [(call.tool, json.loads(call.arguments_json)) for call in found] == calls
+    assert len({call.call_id for call in found}) == len(calls)
 
 
 @given(st.text(alphabet='{}[]":,a1\\ \n'))
@@ -204,6 +204,6 @@ def test_any_json_is_a_completion_or_malformed(value: Any) -> None:
 def test_calls_without_ids_or_with_the_same_get_their_own() -> None:
     """Servers that send no id, or one id twice, or arguments as an object, are understood."""
     calls = [{"function": {"name": "f", "arguments": {"a": 1}}}, {"id": "x", "function": {"name": "g"}}] * 2
-    found = completion({"choices": [{"message": {"tool_calls": calls}}]}).tool_calls
-    assert len({call.id for call in found}) == 4
-    assert [call.arguments for call in found] == ['{"a": 1}', "{}"] * 2
+    found = completion({"choices": [{"message": {"tool_calls": calls}}]}).calls
+    assert len({call.call_id for call in found}) == 4
+    assert [call.arguments_json for call in found] == ['{"a": 1}', "{}"] * 2

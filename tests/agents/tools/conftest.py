@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agents.chat.port import RawToolCall
+from agents.chat.json_tools import asked_call
 from agents.tools.catalogue import WORKER
 from agents.tools.port import ToolEnv
 from agents.tools.toolbox import Toolbox
@@ -31,7 +31,7 @@ def parse(toolbox: Toolbox) -> Parse:
     """Reads a call of a tool with keyword arguments."""
 
     def read(tool: str, **arguments: Any) -> ToolCall:
-        return toolbox.parse(RawToolCall("c1", tool, json.dumps(arguments)), "c1")
+        return toolbox.parse(asked_call("c1", tool, json.dumps(arguments)))
 
     return read
 

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from agents.chat.port import RawToolCall
+from agents.chat.json_tools import asked_call
 from agents.tools.catalogue import VERIFIER
 from agents.tools.port import ToolEnv
 from agents.tools.toolbox import Toolbox
-from agents.transcript import CallMessage, Transcript
+from agents.transcript import Transcript
 from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.ports import Workspace
 from orchestrator.workspace.sandbox import probe_sandbox
@@ -67,14 +67,14 @@ def test_a_command_that_takes_too_long_is_stopped(do: Do) -> None:
 def transcript() -> Transcript:
     """One call with a long result."""
     made = Transcript(())
-    made.say("", [CallMessage("long", "run_command", "{}")])
+    made.say("", [asked_call("long", "run_command", "{}")])
     made.answer("long", "".join(f"line {n}\n" for n in range(400)), "ok")
     return made
 
 
 def _read(workspace: Workspace, transcript: Transcript, **arguments: object) -> str:
     box = Toolbox(VERIFIER, ToolEnv(workspace, transcript, page_chars=1_000, read_only=True))
-    call = box.parse(RawToolCall("c", "read_output", json.dumps(arguments)), "c")
+    call = box.parse(asked_call("c", "read_output", json.dumps(arguments)))
     return box.execute(call).text
 
 
@@ -107,7 +107,7 @@ def test_qc_commands_change_nothing(workspace: Workspace, transcript: Transcript
     box = Toolbox(VERIFIER, ToolEnv(workspace, transcript, page_chars=1_000, read_only=True))
 
     def run(command: str) -> tuple[ToolCall, bool]:
-        call = box.parse(RawToolCall("c", "run_command", json.dumps({"command": command})), "c")
+        call = box.parse(asked_call("c", "run_command", json.dumps({"command": command})))
         return call, box.execute(call).ok
 
     call, ok = run("cat README.md")

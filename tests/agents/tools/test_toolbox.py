@@ -9,11 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agents.chat.port import RawToolCall
+from agents.chat.json_tools import asked_call
 from agents.tools import catalogue
-from agents.tools.schema import parameters
-from agents.tools.signature import canonical, signature
-from agents.tools.toolbox import Toolbox, wire_arguments, wire_name
+from agents.tools.toolbox import Toolbox, canonical, signature, wire_arguments, wire_name
 from orchestrator.domain.ports import Workspace
 from tests.agents.tools.conftest import Do, Parse
 
@@ -105,7 +103,7 @@ DEFECTS = [
 def test_a_call_that_cannot_be_executed_says_why(toolbox: Toolbox, tool: str, arguments: str, says: str) -> None:
     """Unknown tools and arguments that do not parse or validate are defects with the way out, never exceptions
     ."""
-    call = toolbox.parse(RawToolCall("x", tool, arguments), "x")
+    call = toolbox.parse(asked_call("x", tool, arguments))
     assert call.defect is not None
     assert says in call.defect
     assert call.arguments == {}
@@ -117,14 +115,14 @@ def test_a_call_that_cannot_be_executed_says_why(toolbox: Toolbox, tool: str, ar
 @given(st.sampled_from([tool.name for tool in catalogue.WORKER]), JSON.map(json.dumps) | st.text())
 def test_no_arguments_raise(toolbox: Toolbox, tool: str, arguments: str) -> None:
     """Whatever the arguments are, there is a call with a signature, and its wire form is an object."""
-    call = toolbox.parse(RawToolCall("x", tool, arguments), "x")
+    call = toolbox.parse(asked_call("x", tool, arguments))
     assert len(call.signature) == 16
     assert isinstance(json.loads(wire_arguments(call)), dict)
 
 
 def test_a_call_cut_off_at_the_output_limit_says_so(toolbox: Toolbox) -> None:
     """Arguments that end in the middle because the reply did are told apart from broken ones."""
-    call = toolbox.parse(RawToolCall("x", "write_file", '{"path": "a", "file_text": "b'), "x", cut_off=True)
+    call = toolbox.parse(asked_call("x", "write_file", '{"path": "a", "file_text": "b'), cut_off=True)
     assert "ended at the output limit" in (call.defect or "")
 
 
@@ -143,7 +141,7 @@ def test_flags_of_the_tools(parse: Parse) -> None:
     """Each tool is pure, mutating or control as the guards count it."""
     pure = {tool.name for tool in catalogue.WORKER if tool.pure}
     mutating = {tool.name for tool in catalogue.WORKER if tool.touches != "nothing"}
-    control = {tool.name for tool in catalogue.WORKER if tool.control}
+    control = {tool.name for tool in catalogue.WORKER if tool.run is None}
     assert pure == {"read_file", "list_files", "search", "read_output"}
     assert mutating == {"write_file", "edit_file", "delete_file", "run_command"}
     assert control == {"finish_task", "give_up", "report_progress", "request_budget", "request_scope"}
@@ -167,7 +165,7 @@ def _objects(schema: Any) -> list[dict[str, Any]]:
 )
 def test_schemas_are_closed_described_and_plain(tool: Any) -> None:
     """Every object of a tool's schema refuses further properties, describes its own, and needs no references."""
-    schema = parameters(tool.schema or tool.arguments)
+    schema = tool.schema["function"]["parameters"]
     text = json.dumps(schema)
     assert "$ref" not in text
     assert '"title": "' not in text.replace('"title": {"', "")
@@ -184,7 +182,7 @@ def test_a_review_is_read_tolerantly(workspace: Workspace) -> None:
         "passed": True, "feedback": None, "criteria": None, "extra": 1,
         "findings": [{"message": "m", "severity": None}],
     }  # fmt: skip
-    call = box.parse(RawToolCall("x", "submit_review", json.dumps(given_)), "x")
+    call = box.parse(asked_call("x", "submit_review", json.dumps(given_)))
     assert call.defect is None
     assert call.arguments["score"] is None
     assert (call.arguments["passed"], call.arguments["criteria"], call.arguments["feedback"]) == (True, [], "")
@@ -196,7 +194,7 @@ def test_zero_false_and_null_stay_three_values() -> None:
     box = Toolbox(catalogue.VERIFIER, None)
     criteria = [{"text": "a", "passed": value} for value in (True, False, None)]
     review = {"passed": False, "score": 0, "criteria": criteria}
-    call = box.parse(RawToolCall("x", "submit_review", json.dumps(review)), "x")
+    call = box.parse(asked_call("x", "submit_review", json.dumps(review)))
     assert [item["passed"] for item in call.arguments["criteria"]] == [True, False, None]
     assert (call.arguments["score"], call.arguments["passed"]) == (0, False)
 
@@ -205,5 +203,5 @@ def test_a_plan_goes_to_the_engine_as_it_was_sent() -> None:
     """submit_plan takes any object: all its defects are judged at once by pre-flight, not here."""
     box = Toolbox(catalogue.PLANNER, None)
     plan = {"tasks": [{"key": "A B", "surprise": 1}]}
-    call = box.parse(RawToolCall("x", "submit_plan", json.dumps(plan)), "x")
+    call = box.parse(asked_call("x", "submit_plan", json.dumps(plan)))
     assert (call.defect, call.arguments) == (None, plan)
