@@ -67,5 +67,5 @@ def _print_diff(app: App, label: str, id_: str) -> None:
     from orchestrator.cli.render.screen import console
     from orchestrator.workspace.diff import diff
 
-    text = diff(app.workspaces.shadow.git, *trees_of(app.graph, label, id_))
+    text = diff(app.workspaces.git, *trees_of(app.graph, label, id_))
     console(exact=True).print(diff_view(text) if text else "No change.")

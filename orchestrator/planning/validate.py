@@ -21,11 +21,6 @@ from orchestrator.planning.plan_file import PlanFile, TaskFile, VerificationCrit
 from orchestrator.planning.source import DocumentPath, PlanSource, Problem
 
 _SHOWN = 40
-_FIELDS = {
-    PlanFile: [*PlanFile.model_fields],
-    TaskFile: [*TaskFile.model_fields],
-    VerificationCriteria: [*VerificationCriteria.model_fields],
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,4 +185,4 @@ def _unknown(place: Sequence[str | int]) -> str:
     if name == "verification_commands":
         return "is another name of 'verification', which is given too: keep one"
     owner = VerificationCriteria if "verification_criteria" in place[:-1] else TaskFile if len(place) > 1 else PlanFile
-    return f"is no field of a {'plan' if owner is PlanFile else 'task'}{nearest(name, _FIELDS[owner])}"
+    return f"is no field of a {'plan' if owner is PlanFile else 'task'}{nearest(name, owner.model_fields)}"

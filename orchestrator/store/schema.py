@@ -33,7 +33,8 @@ def ensure_schema(connection: Connection) -> None:
     """Check the server and the schema's version; create the schema in a database that has none of our labels, bring an
     older one up to date. Raises GraphError for a server too old, foreign data, and the schema of a newer release."""
     check_server(connection.server())
-    version = _version(connection)
+    found = connection.read(lambda tx: tx.run("schema_version"))
+    version = int(found[0]["version"]) if found else None
     if version == SCHEMA_VERSION:
         return
     if version is not None and version > SCHEMA_VERSION:
@@ -58,11 +59,6 @@ def check_server(server: Server) -> None:
             f"{server.version} at {server.uri} is too old: Neo4j 5.26 LTS or later is needed.",
             next_step="Upgrade it, or unset NEO4J_URI to use the embedded server.",
         )
-
-
-def _version(connection: Connection) -> int | None:
-    rows = connection.read(lambda tx: tx.run("schema_version"))
-    return int(rows[0]["version"]) if rows else None
 
 
 def _refuse_foreign(connection: Connection) -> None:

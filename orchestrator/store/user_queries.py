@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import neo4j
@@ -15,6 +15,7 @@ from neo4j.time import Date, DateTime, Duration, Time
 from orchestrator.domain.errors import QueryError
 from orchestrator.domain.query import QueryResult
 from orchestrator.store.connection import Connection
+from orchestrator.store.mapping import iso
 
 _RIGHTS = ("Neo.ClientError.Security.", "Neo.ClientError.Statement.AccessMode")
 
@@ -72,7 +73,8 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, Relationship):
         return {"type": value.type, "properties": _mapped(dict(value))}
     if isinstance(value, Path):
-        return _path(value)
+        links = zip(value.relationships, value.nodes[1:], strict=True)
+        return [plain_value(step) for step in (value.start_node, *chain.from_iterable(links))]
     if isinstance(value, Mapping):
         return _mapped(value)
     if isinstance(value, list | tuple) and not isinstance(value, Duration):
@@ -84,20 +86,11 @@ def _mapped(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: plain_value(value) for key, value in sorted(values.items())}
 
 
-def _path(path: Path) -> list[Any]:
-    """Node, relationship, node, …"""
-    steps: list[Any] = [plain_value(path.start_node)]
-    for relationship, node in zip(path.relationships, path.nodes[1:], strict=True):
-        steps += [plain_value(relationship), plain_value(node)]
-    return steps
-
-
 def _scalar(value: Any) -> Any:
     if isinstance(value, DateTime):
         value = value.to_native()
     if isinstance(value, datetime):
-        aware = value if value.tzinfo else value.replace(tzinfo=UTC)
-        return aware.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        return iso(value if value.tzinfo else value.replace(tzinfo=UTC))
     if isinstance(value, Date | Time | Duration):
         return value.iso_format()
     if isinstance(value, bytes | bytearray):

@@ -29,7 +29,7 @@ _CONFIG = {"gc.auto": "0", "gc.pruneExpire": "never", "maintenance.auto": "false
 _ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding !diff !merge\n"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shadow:
     """The Shadow of one repository. `git_dir` is its bare git directory, `home` ORCHESTRATE_HOME."""
 
@@ -50,6 +50,14 @@ class Shadow:
     def users(self) -> Git:
         """git on the user's repository, for reads and for the delivery of a branch."""
         return Git(git_dir=self.repository.common_dir, users=True)
+
+    def ensure_made(self) -> None:
+        """Make it if it is not there yet: once, whoever else is at it. Its exclude file follows the user's, so that
+        what git ignores for them is ignored for the worker."""
+        with file_lock(self.home / "shadow.lock"):
+            if not self.git_dir.exists():
+                _create(self)
+            _refresh(self)
 
     def objects(self) -> pygit2.Repository:
         """The Shadow in this process, for one thread."""
@@ -154,17 +162,6 @@ def with_trailers(message: str, trailers: Mapping[str, str]) -> str:
     lines = "\n".join(f"{name}: {' '.join(value.split())}" for name, value in trailers.items())
     body = message.replace("\0", "").strip() or "Untitled"
     return f"{body}\n\n{lines}\n" if lines else f"{body}\n"
-
-
-def open_shadow(repository: UserRepository, home: Path) -> Shadow:
-    """The repository's Shadow, made if it is not there yet: once, whoever else is at it. Its exclude file follows the
-    user's, so that what git ignores for them is ignored for the worker."""
-    shadow = Shadow(repository, home)
-    with file_lock(home / "shadow.lock"):
-        if not shadow.git_dir.exists():
-            _create(shadow)
-        _refresh(shadow)
-    return shadow
 
 
 def _create(shadow: Shadow) -> None:

@@ -100,10 +100,7 @@ class Snapshots:
             raise ToolError(f"{printable(said)}. Remove it: only files, folders and symlinks of usual depth are kept.")
         if added.code != 0:
             raise disk_error("The workspace cannot be written as a tree", added.err)
-        self._force(sorted(self._written))
-
-    def _force(self, written: Sequence[PathParts]) -> None:
-        present = [parts for parts in written if self._entry_mode(parts)]
+        present = [parts for parts in sorted(self._written) if self._entry_mode(parts)]
         if present:
             feed = b"".join(os.fsencode("/".join(parts)) + b"\0" for parts in present)
             self._git("update-index", "--add", "--replace", "-z", "--stdin", feed=feed)

@@ -11,7 +11,6 @@ from pathlib import Path
 from orchestrator.config.settings import Settings
 from orchestrator.domain import ports
 from orchestrator.domain.errors import PathRefusedError, UserError
-from orchestrator.domain.workspace import MergeCommit
 from orchestrator.workspace.filesystem import remove_if_free
 from orchestrator.workspace.paths import parts_of
 from orchestrator.workspace.prepare import PREPARED, Preparation, Prepared
@@ -19,7 +18,7 @@ from orchestrator.workspace.repository import UserRepository, ensure_home
 from orchestrator.workspace.sandbox import Sandbox, detect
 from orchestrator.workspace.sandbox.environment import readable_paths, scrubbed, with_virtual_environment
 from orchestrator.workspace.sandbox.spec import Mount, SandboxSpec
-from orchestrator.workspace.shadow import Shadow, open_shadow
+from orchestrator.workspace.shadow import Shadow
 from orchestrator.workspace.snapshots import Snapshots
 from orchestrator.workspace.worktree import Worktree
 from orchestrator.workspace.worktree_dir import WorktreeDir, safe_name
@@ -27,11 +26,10 @@ from orchestrator.workspace.worktree_dir import WorktreeDir, safe_name
 _VIRTUAL_ENVIRONMENTS = (".venv", "venv")
 
 
-@dataclass(frozen=True, slots=True)
-class ShadowWorkspaces(ports.Workspaces):
-    """The Workspaces port. Threads and processes may use the same Shadow at once."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShadowWorkspaces(Shadow, ports.Workspaces):
+    """A Shadow with the sandbox over its worktrees: the Workspaces port. Threads and processes may use it at once."""
 
-    shadow: Shadow
     sandbox: Sandbox
     settings: Settings
     environ: Mapping[str, str]
@@ -41,22 +39,18 @@ class ShadowWorkspaces(ports.Workspaces):
         """bubblewrap, landlock or none."""
         return self.sandbox.level
 
-    def resolve(self, revision: str) -> str:
-        """The full commit id of a revision, brought into the Shadow. Raises UserError."""
-        return self.shadow.resolve(revision)
-
     def open(self, attempt_id: str, start: str, *, head: str) -> Worktree:
         """A worktree with the content of `start`, HEAD at `head`; what `workspace.prepare` made is in it. Raises
         WorkspaceError when it cannot be made or a prepare command fails."""
-        place = WorktreeDir(self.shadow.home, safe_name(attempt_id))
+        place = WorktreeDir(self.home, safe_name(attempt_id))
         prepared = None
         if self.settings.workspace.prepare:
-            prepared = Preparation(self.shadow.home, self.sandbox, self.settings).of(start, head, self._box)
+            prepared = Preparation(self.home, self.sandbox, self.settings).of(start, head, self._box)
         with place.make(start, head) as held:
             box = self._box(place, prepared)
-            objects = self.shadow.objects()
+            objects = self.objects()
             anchor = f"refs/orchestrate/attempts/{place.name}"
-            snapshots = Snapshots(place.git, place.files, objects, anchor, self.shadow.tree_of(start))
+            snapshots = Snapshots(place.git, place.files, objects, anchor, self.tree_of(start))
             return Worktree(
                 place=place,
                 snapshots=snapshots,
@@ -67,34 +61,21 @@ class ShadowWorkspaces(ports.Workspaces):
                 held=held.pop_all(),
             )
 
-    def merge(self, *, head: str, base: str, tree: str, message: str, trailers: Mapping[str, str]) -> MergeCommit:
-        """One anchored commit on `head` with what changed from `base` to `tree`, or the conflicts."""
-        return self.shadow.merge(head=head, base=base, tree=tree, message=message, trailers=trailers)
-
     def files_of(self, commit: str) -> tuple[str, ...]:
         """The paths of a commit's files."""
-        return self.shadow.git("ls-tree", "-r", "-z", "--name-only", self.resolve(commit)).fields()
-
-    def tree_of(self, commit: str) -> str:
-        """A commit's tree id."""
-        return self.shadow.tree_of(commit)
-
-    def deliver(self, branch: str, commit: str) -> None:
-        """Make the branch equal to the commit, in the Shadow and in the user's repository. Raises UserError."""
-        self.shadow.deliver(branch, commit)
+        return self.git("ls-tree", "-r", "-z", "--name-only", self.resolve(commit)).fields()
 
     def sweep(self) -> None:
         """Remove the worktrees that no living process has open."""
-        folder = self.shadow.home / "worktrees"
+        folder = self.home / "worktrees"
         for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
             if not entry.name.startswith(PREPARED):
-                remove_if_free(entry, WorktreeDir(self.shadow.home, entry.name).remove)
+                remove_if_free(entry, WorktreeDir(self.home, entry.name).remove)
 
     def _box(self, place: WorktreeDir, prepared: Prepared | None = None) -> SandboxSpec:
-        repository = self.shadow.repository
         real_home = Path(self.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)
         wanted = self._wanted(prepared)
-        shared = tuple(mount for mount in wanted if _make_place_for(place, mount, repository.root))
+        shared = tuple(mount for mount in wanted if _make_place_for(place, mount, self.repository.root))
         if prepared and not self._mounts:
             prepared.copy_into(place.tree)
         readable = readable_paths(
@@ -105,11 +86,11 @@ class ShadowWorkspaces(ports.Workspaces):
         )
         box = SandboxSpec(
             tree=place.tree,
-            shown_root=repository.root,
+            shown_root=self.repository.root,
             dotgit=place.dotgit,
-            shadow=self.shadow.git_dir,
+            shadow=self.git_dir,
             scratch=place.scratch,
-            masked=(repository.common_dir, self.shadow.home),
+            masked=(self.repository.common_dir, self.home),
             environment=scrubbed(self.environ, real_home, self.settings.workspace.env),
             shared=shared,
             readable=readable,
@@ -126,7 +107,7 @@ class ShadowWorkspaces(ports.Workspaces):
         """What commands find beside the tracked files: what prepare made, then the user's own shared folders."""
         if not self._mounts:
             return ()
-        root = self.shadow.repository.root
+        root = self.repository.root
         made = prepared.mounts(root) if prepared else ()
         taken = {mount.target for mount in made}
         shares = (root / name for name in self.settings.workspace.share)
@@ -168,5 +149,12 @@ def open_workspaces(
     Raises UserError for a home that cannot be written, SandboxError for a level that cannot be had."""
     _check_share(settings)
     ensure_home(home)
-    shadow = open_shadow(repository, home)
-    return ShadowWorkspaces(shadow, detect(settings), settings, os.environ if environ is None else environ)
+    workspaces = ShadowWorkspaces(
+        repository=repository,
+        home=home,
+        sandbox=detect(settings),
+        settings=settings,
+        environ=os.environ if environ is None else environ,
+    )
+    workspaces.ensure_made()
+    return workspaces

@@ -44,7 +44,7 @@ def test_new_commits_are_brought_in(workspaces: ShadowWorkspaces, repository: Pa
     new = commit(repository, {"later.txt": "later"})
     git(repository, "reset", "-q", "--hard", "HEAD~1")
     assert workspaces.resolve(new) == new
-    assert workspaces.shadow.git("cat-file", "blob", f"{new}:later.txt").text == "later"
+    assert workspaces.git("cat-file", "blob", f"{new}:later.txt").text == "later"
 
 
 @pytest.mark.parametrize("revision", ["nope", "-x", "--all", "HEAD:app", "", "HEAD~99"])
@@ -59,7 +59,7 @@ def test_shadow_shares_objects_by_hard_links(workspaces: ShadowWorkspaces, repos
     git(repository, "gc", "-q")
     found = discovered(repository)
     again = open_workspaces(found, repository.parent / "home2", Settings())
-    [pack] = (again.shadow.git_dir / "objects" / "pack").glob("*.pack")
+    [pack] = (again.git_dir / "objects" / "pack").glob("*.pack")
     assert pack.stat().st_nlink > 1
 
 
@@ -68,11 +68,11 @@ def test_merge_keeps_both_sides(workspaces: ShadowWorkspaces) -> None:
     base = workspaces.resolve("HEAD")
     head = merged(workspaces, base, {"one.txt": b"1"})
     both = merged(workspaces, head, {"two.txt": b"2"}, base)
-    show = workspaces.shadow.git("show", "-s", "--format=%P%n%an <%ae>%n%B", both).text
+    show = workspaces.git("show", "-s", "--format=%P%n%an <%ae>%n%B", both).text
     assert show.splitlines()[:2] == [head, "Ada <ada@example.org>"]
     assert show.endswith("Orchestrate-Run: r1\nOrchestrate-Task: t1\nOrchestrate-Attempt: a1")
-    assert workspaces.shadow.git("ls-tree", "-r", "--name-only", both).text.split()[-2:] == ["one.txt", "two.txt"]
-    workspaces.shadow.git("gc", "--quiet", "--prune=now")
+    assert workspaces.git("ls-tree", "-r", "--name-only", both).text.split()[-2:] == ["one.txt", "two.txt"]
+    workspaces.git("gc", "--quiet", "--prune=now")
     assert workspaces.tree_of(both)
 
 
@@ -91,7 +91,7 @@ def test_trailers_cannot_be_forged_by_a_value(workspaces: ShadowWorkspaces) -> N
     base = workspaces.resolve("HEAD")
     tree = change(workspaces, base, {"x": b"1"})
     made = workspaces.merge(head=base, base=base, tree=tree, message="m", trailers={"A": "x\nB: y"})
-    assert workspaces.shadow.git("log", "-1", "--format=%(trailers)", made.commit or "").text.strip() == "A: x B: y"
+    assert workspaces.git("log", "-1", "--format=%(trailers)", made.commit or "").text.strip() == "A: x B: y"
 
 
 def test_delivery_is_idempotent_and_touches_only_the_branch(workspaces: ShadowWorkspaces, repository: Path) -> None:
@@ -182,9 +182,9 @@ def test_a_workspace_that_cannot_be_made_is_not_held(workspaces: ShadowWorkspace
     head = workspaces.resolve("HEAD")
     with pytest.raises(WorkspaceError):
         workspaces.open("broken", "0" * 40, head=head)
-    assert list((workspaces.shadow.home / "worktrees").iterdir()) != []
+    assert list((workspaces.home / "worktrees").iterdir()) != []
     workspaces.sweep()
-    assert list((workspaces.shadow.home / "worktrees").iterdir()) == []
+    assert list((workspaces.home / "worktrees").iterdir()) == []
 
 
 def test_sweep_keeps_the_living(workspaces: ShadowWorkspaces) -> None:
@@ -199,7 +199,7 @@ def test_sweep_keeps_the_living(workspaces: ShadowWorkspaces) -> None:
     assert live.place.tree.exists()
     assert not dead.place.folder.exists()
     assert not dead.place.git_dir.exists()
-    assert workspaces.shadow.git("cat-file", "-t", tree).text == "tree"
+    assert workspaces.git("cat-file", "-t", tree).text == "tree"
     dead.close()
 
 
@@ -239,7 +239,7 @@ def test_odd_attempt_ids_are_safe(workspaces: ShadowWorkspaces) -> None:
     """An id that is no plain name leads to no other folder or ref."""
     head = workspaces.resolve("HEAD")
     workspace = workspaces.open("../../é x:~^", head, head=head)
-    assert workspace.place.folder.parent == workspaces.shadow.home / "worktrees"
+    assert workspace.place.folder.parent == workspaces.home / "worktrees"
     workspace.write("a", b"1")
     assert workspace.snapshot(["a"]) == workspace.snapshot()
 
@@ -255,7 +255,7 @@ def test_many_threads_share_the_shadow(workspaces: ShadowWorkspaces) -> None:
             for step in range(5):
                 workspace.write("f", f"{number}.{step}".encode())
                 tree = workspace.snapshot(["f"] if step % 2 else None)
-                assert workspaces.shadow.git("cat-file", "blob", f"{tree}:f").text == f"{number}.{step}"
+                assert workspaces.git("cat-file", "blob", f"{tree}:f").text == f"{number}.{step}"
             made = workspaces.merge(head=head, base=head, tree=tree, message="m", trailers={})
             workspaces.deliver(f"orchestrate/t{number}", made.commit or "")
             workspace.close()
@@ -313,8 +313,8 @@ def test_hostile_dotgit_in_a_worktree_is_never_consulted(workspaces: ShadowWorks
 
 def test_umask_and_owner_keep_the_home_private(workspaces: ShadowWorkspaces) -> None:
     """ORCHESTRATE_HOME is the user's alone."""
-    assert workspaces.shadow.home.stat().st_mode & 0o077 == 0
-    assert workspaces.shadow.home.stat().st_uid == os.geteuid()
+    assert workspaces.home.stat().st_mode & 0o077 == 0
+    assert workspaces.home.stat().st_uid == os.geteuid()
 
 
 def test_an_older_delivery_that_comes_late_moves_nothing_back(workspaces: ShadowWorkspaces, repository: Path) -> None:

@@ -91,7 +91,7 @@ def test_ignored_files_stay_out_unless_a_tool_wrote_them(workspace: Worktree) ->
 def test_users_own_ignore_rules_apply(workspaces: ShadowWorkspaces, repository: Path) -> None:
     """What info/exclude of the user's repository ignores is ignored in a worktree too."""
     (repository / ".git" / "info" / "exclude").write_text("private/\n")
-    again = open_workspaces(workspaces.shadow.repository, workspaces.shadow.home, Settings())
+    again = open_workspaces(workspaces.repository, workspaces.home, Settings())
     head = again.resolve("HEAD")
     workspace = again.open("a", head, head=head)
     (workspace.place.tree / "private").mkdir()
@@ -155,12 +155,12 @@ def counted(workspace: Worktree, numbers: range) -> list[str]:
 
 def kept(workspaces: ShadowWorkspaces, tree: str) -> bool:
     """Whether the Shadow still holds all of a tree."""
-    return workspaces.shadow.git.ask("cat-file", "blob", f"{tree}:counter").code == 0
+    return workspaces.git.ask("cat-file", "blob", f"{tree}:counter").code == 0
 
 
 def prune(workspaces: ShadowWorkspaces) -> None:
     """What a person can do to the Shadow: throw away whatever no ref names, however young."""
-    workspaces.shadow.git("gc", "--quiet", "--prune=now")
+    workspaces.git("gc", "--quiet", "--prune=now")
 
 
 def test_every_snapshot_of_a_closed_workspace_survives_gc(workspaces: ShadowWorkspaces, workspace: Worktree) -> None:
@@ -193,7 +193,7 @@ def test_a_killed_attempts_snapshots_stay(workspaces: ShadowWorkspaces) -> None:
     trees = counted(killed, range(5))
     killed.held.close()  # what the kernel does for a process that dies
     workspaces.sweep()
-    workspaces.shadow.git("gc", "--quiet")
+    workspaces.git("gc", "--quiet")
     assert all(kept(workspaces, tree) for tree in trees)
     following = workspaces.open("following", trees[-1], head=head)
     prune(workspaces)
@@ -210,8 +210,8 @@ def test_reopened_attempt_keeps_its_earlier_snapshots(workspaces: ShadowWorkspac
     assert again.snapshot() == tree
     again.delete("kept")
     again.snapshot(["kept"])
-    workspaces.shadow.git("gc", "--quiet", "--prune=now")
-    assert workspaces.shadow.git("cat-file", "-t", tree).text == "tree"
+    workspaces.git("gc", "--quiet", "--prune=now")
+    assert workspaces.git("cat-file", "-t", tree).text == "tree"
 
 
 def test_users_dirty_files_are_not_the_workers(workspaces: ShadowWorkspaces, repository: Path) -> None:

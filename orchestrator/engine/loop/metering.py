@@ -127,7 +127,7 @@ class Meter:
         return warnings
 
     def _borne(self, most: Usage, at: datetime, journal: Journal) -> Verdict:
-        """The accounts' verdict. Behind it the journal is durable, unless that is a Stop or nobody shares what is bounded."""
+        """The verdict of the accounts; the journal is durable behind it, unless it is a Stop or nothing is shared."""
         shared = self._shared
         if shared.record is None:
             return shared.ledger.judge(self._chain, most, at)

@@ -111,7 +111,8 @@ class Outline:
     def _label(self, number: int, row: str, match: re.Match[str]) -> None:
         indent, name, rest = len(match[1].expandtabs(4)), match[2].strip(), match[3]
         known = name.lower() in FIELDS
-        if name.lower() == "task id" and (self._section is None or self._has("task id")):
+        given = {part.label.lower() for part in self._section.fields} if self._section else {"task id"}
+        if name.lower() == "task id" and "task id" in given:
             self._open(Section(number))
         if self._section is None:
             self._outside(number, name, rest)
@@ -131,9 +132,6 @@ class Outline:
     def _is_group(self, name: str) -> bool:
         inside = self._field is not None and self._field.label.lower() == "verification criteria"
         return inside and name.lower() in GROUPS
-
-    def _has(self, label: str) -> bool:
-        return any(known.label.lower() == label for known in (self._section.fields if self._section else ()))
 
     def _keep(self, number: int, row: str) -> None:
         if self._field is not None:

@@ -48,14 +48,10 @@ def await_answer(folder: Path, on_wait: Callable[[str], None]) -> GraphEndpoint 
             return None
         if waited - told >= QUIET_S:
             told = waited
-            on_wait(_word(started, limit - waited))
+            doing = "does not answer" if started else "is starting"
+            on_wait(f"The embedded graph server {doing}; waiting up to {limit - waited:.0f} s more.")
         time.sleep(0.02 if started else 0.1)  # asking costs a driver's handshake: time that the JVM needs to start
     return None
-
-
-def _word(started: bool, left_s: float) -> str:
-    doing = "does not answer" if started else "is starting"
-    return f"The embedded graph server {doing}; waiting up to {left_s:.0f} s more."
 
 
 def server_endpoint(folder: Path, state: State) -> GraphEndpoint:

@@ -75,14 +75,11 @@ def readable_paths(
     found += [real_home / name for name in _FOLDERS]
     found += [*_prefixes(interpreters), *(Path(path).expanduser() for path in extra)]
     existing = (
-        path for path in found if path.is_absolute() and os.access(path, os.R_OK) and not _holds_home(path, real_home)
+        path
+        for path in found  # but the home itself or a folder above it, which would unmask it all
+        if path.is_absolute() and os.access(path, os.R_OK) and not real_home.is_relative_to(path) and path != Path("/")
     )
     return tuple(dict.fromkeys(part for path in existing for part in _without_credentials(path)))
-
-
-def _holds_home(path: Path, real_home: Path) -> bool:
-    """A folder that is the home or above it would unmask it all."""
-    return real_home.is_relative_to(path) or path == Path("/")
 
 
 def _tool_folders(environ: Mapping[str, str], real_home: Path) -> Iterator[tuple[str, Path]]:

@@ -23,7 +23,7 @@ def measure(root: int, enough: int) -> tuple[int, int]:
     """(processes, bytes) of the tree below `root`. The cheap resident size counts shared pages in each process; only
     when that exceeds `enough` is the proportional one added up."""
     tree = descendants(root)
-    resident = sum(_resident(pid) for pid in tree)
+    resident = sum(_number(pid, "statm", 1) * _PAGE for pid in tree)
     if resident <= enough:
         return len(tree), resident
     return len(tree), sum(_proportional(pid) for pid in tree)
@@ -76,21 +76,15 @@ def _parents() -> list[tuple[int, int]]:
         names = os.listdir(_PROC)  # noqa: PTH208
     except FileNotFoundError:
         return []
-    pairs = ((int(name), _parent(name)) for name in names if name.isdigit())
+    pairs = ((int(name), _number(name, "stat", 1)) for name in names if name.isdigit())
     return [(pid, parent) for pid, parent in pairs if parent]
 
 
-def _parent(name: str) -> int:
-    """Field 4 of stat; the name in field 2 may hold anything, so it is counted from the last parenthesis."""
+def _number(pid: int | str, file: str, at: int) -> int:
+    """A number in one of a process's files, 0 where it cannot be had. The process's name in stat, in parentheses, may
+    hold anything, so it is counted from the last parenthesis."""
     try:
-        return int((_PROC / name / "stat").read_bytes().rpartition(b")")[2].split()[1])
-    except (OSError, IndexError, ValueError):
-        return 0
-
-
-def _resident(pid: int) -> int:
-    try:
-        return int((_PROC / str(pid) / "statm").read_bytes().split()[1]) * _PAGE
+        return int((_PROC / str(pid) / file).read_bytes().rpartition(b")")[2].split()[at])
     except (OSError, IndexError, ValueError):
         return 0
 
@@ -102,4 +96,4 @@ def _proportional(pid: int) -> int:
                 return int(line.split()[1]) * 1_024
     except (OSError, IndexError, ValueError):
         pass
-    return _resident(pid)
+    return _number(pid, "statm", 1) * _PAGE
