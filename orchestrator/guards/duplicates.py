@@ -18,8 +18,8 @@ from orchestrator.domain.events import (
 from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Refuse, Verdict
+from orchestrator.guards.guard import forget, remember
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.guards.recent import forget, remember
 from orchestrator.guards.tree import TreeState
 
 _RULE = Rule("duplicates", "repeated_failure")

@@ -1,13 +1,17 @@
-"""What a guard is: a frozen value that folds events and says what it thinks of each."""
+"""What a guard is: a frozen value that folds events and says what it thinks of each, with small bounded memories."""
 
 from __future__ import annotations
 
-from typing import Protocol, Self
+from collections.abc import Mapping
+from typing import Protocol, Self, TypeVar
 
 from orchestrator.domain.events import Event
 from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.tools import FINISHING_NAMES
 from orchestrator.domain.verdict import Verdict
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Guard(Protocol):
@@ -20,3 +24,23 @@ class Guard(Protocol):
 def finishing(call: ToolCall) -> bool:
     """Whether the call is one of those left when tools are withheld."""
     return call.tool in FINISHING_NAMES
+
+
+MOST = 256
+"""Entries that a memory keeps, so that a step costs the same at call 10 and at call 10,000. What is older is forgotten,
+which makes a guard milder, never stricter."""
+
+
+def remember(memory: Mapping[K, V], key: K, value: V, most: int = MOST) -> Mapping[K, V]:
+    """A copy of `memory` in which `key` is the newest entry; the oldest goes when there are more than `most`."""
+    copy = dict(memory)
+    copy.pop(key, None)
+    copy[key] = value
+    if len(copy) > most:
+        del copy[next(iter(copy))]
+    return copy
+
+
+def forget(memory: Mapping[K, V], key: K) -> Mapping[K, V]:
+    """`memory` without `key`; itself when the key is not in it."""
+    return {k: v for k, v in memory.items() if k != key} if key in memory else memory

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from orchestrator.domain.events import Event, ReplyReceived, ToolFinished
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Evidence, Verdict
+from orchestrator.guards.guard import remember
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.guards.recent import remember
 from orchestrator.guards.tree import TreeState
 
 _RULE = Rule("same_error", "same_error")

@@ -9,9 +9,8 @@ from orchestrator.domain.events import Event, ReplyReceived, ToolFinished, TurnR
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Evidence, Stop, Verdict, Warn
 from orchestrator.guards.cycle import Cycle
-from orchestrator.guards.guard import finishing
+from orchestrator.guards.guard import finishing, remember
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.guards.recent import remember
 from orchestrator.guards.tree import TreeState
 
 _RULE = Rule("stall", "stalled")

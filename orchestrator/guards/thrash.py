@@ -10,8 +10,8 @@ from operator import attrgetter
 from orchestrator.domain.events import Event, FileWrite, ToolFinished
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Verdict, Warn
+from orchestrator.guards.guard import MOST
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.guards.recent import MOST
 
 _RULE = Rule("thrash", "thrashing")
 _CONTENTS = 32
