@@ -59,8 +59,8 @@ class ChatSession:
             self._transcript.keep(name, redact(text))
         self._window = Window(prefix=head)
         page = chars - _PAGE_MARGIN
-        bench = ToolEnv(workspace, self._transcript, page_chars=page, read_only=read_only) if workspace else None
-        self._tools = Toolbox(tools, bench, monotonic)
+        env = ToolEnv(workspace, self._transcript, page_chars=page, read_only=read_only) if workspace else None
+        self._tools = Toolbox(tools, env, monotonic)
         self.control_tools = self._tools.control_tools
         self._ids: set[str] = set()
         self._ok: dict[str, bool] = {}

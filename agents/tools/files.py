@@ -81,14 +81,14 @@ class ReadFile(Arguments):
     """First and last line, from 1; -1 as last means the end of the file."""
 
 
-def read_file(bench: ToolEnv, arguments: ReadFile) -> ToolOutput:
+def read_file(env: ToolEnv, arguments: ReadFile) -> ToolOutput:
     """The file's lines with their numbers; a folder's listing; what a binary or empty file is."""
     try:
-        content = bench.workspace.read(arguments.path)
+        content = env.workspace.read(arguments.path)
     except PathRefusedError:
         raise
     except ToolError as error:
-        return _not_a_file(bench, arguments.path, error)
+        return _not_a_file(env, arguments.path, error)
     file = decode_text(content)
     if file is None:
         return ToolOutput(f"{arguments.path} is a binary file of {len(content)} bytes; it cannot be shown.")
@@ -120,12 +120,12 @@ def _kind(file: TextFile, first: int, last: int) -> str:
     return ", ".join([shown, *filter(None, odd)])
 
 
-def _not_a_file(bench: ToolEnv, path: str, error: ToolError) -> ToolOutput:
+def _not_a_file(env: ToolEnv, path: str, error: ToolError) -> ToolOutput:
     """A folder's listing, or the error with the names that come nearest."""
-    listing = bench.workspace.files(path)
+    listing = env.workspace.files(path)
     if listing:
         return ToolOutput(f"{path} is a folder:\n{_listed(listing)}")
-    files = bench.workspace.files()
+    files = env.workspace.files()
     names = {file: PurePosixPath(file).name for file in files}
     near = difflib.get_close_matches(PurePosixPath(path).name, sorted(set(names.values())), n=3)
     similar = [file for file in files if names[file] in near][:3]
@@ -141,9 +141,9 @@ class ListFiles(Arguments):
     """Only files that match, such as **/*.py."""
 
 
-def list_files(bench: ToolEnv, arguments: ListFiles) -> ToolOutput:
+def list_files(env: ToolEnv, arguments: ListFiles) -> ToolOutput:
     """The paths, one a line."""
-    files = bench.workspace.files(arguments.path, arguments.glob)
+    files = env.workspace.files(arguments.path, arguments.glob)
     where = f"{arguments.path} that match {arguments.glob}" if arguments.glob else arguments.path
     return ToolOutput(_listed(files) if files else f"There are no files under {where}.")
 
@@ -162,23 +162,23 @@ class WriteFile(Arguments):
     """The whole new content."""
 
 
-def write_file(bench: ToolEnv, arguments: WriteFile) -> ToolOutput:
+def write_file(env: ToolEnv, arguments: WriteFile) -> ToolOutput:
     """Write it; an existing file keeps its line ends and BOM."""
-    old = _existing(bench, arguments.path)
+    old = _existing(env, arguments.path)
     text = arguments.file_text
     if old is None:
         content = text.encode()
     else:
         kept = TextFile("", bom=old.bom)
         content = kept.encode(old.with_line_ends(text) if old.crlf else text)
-    bench.workspace.write(arguments.path, content)
+    env.workspace.write(arguments.path, content)
     done = "Created" if old is None else "Replaced"
     return ToolOutput(f"{done} {arguments.path}: {len(TextFile(text).lines)} lines, {len(content)} bytes.")
 
 
-def _existing(bench: ToolEnv, path: str) -> TextFile | None:
+def _existing(env: ToolEnv, path: str) -> TextFile | None:
     try:
-        return decode_text(bench.workspace.read(path)) or TextFile("")
+        return decode_text(env.workspace.read(path)) or TextFile("")
     except PathRefusedError:
         raise
     except ToolError:
@@ -197,9 +197,9 @@ class EditFile(Arguments):
     """What takes its place; empty to delete it."""
 
 
-def edit_file(bench: ToolEnv, arguments: EditFile) -> ToolOutput:
+def edit_file(env: ToolEnv, arguments: EditFile) -> ToolOutput:
     """Replace the one match; anything but one is an error that says where to look."""
-    content = bench.workspace.read(arguments.path)
+    content = env.workspace.read(arguments.path)
     file = decode_text(content)
     if file is None:
         raise ToolError(f"{arguments.path} is a binary file of {len(content)} bytes; it cannot be edited.")
@@ -209,7 +209,7 @@ def edit_file(bench: ToolEnv, arguments: EditFile) -> ToolOutput:
     new = file.with_line_ends(arguments.new_str, like=match.group())
     raw = file.raw[: match.start()] + new + file.raw[match.end() :]
     try:
-        bench.workspace.write(arguments.path, file.encode(raw))
+        env.workspace.write(arguments.path, file.encode(raw))
     except UnicodeEncodeError:
         raise ToolError(f"{arguments.path} is not UTF-8 but {file.encoding}, which cannot hold new_str.") from None
     first = file.raw.count("\n", 0, match.start()) + 1
@@ -260,7 +260,7 @@ class DeleteFile(Arguments):
     """From the repository's top level."""
 
 
-def delete_file(bench: ToolEnv, arguments: DeleteFile) -> ToolOutput:
+def delete_file(env: ToolEnv, arguments: DeleteFile) -> ToolOutput:
     """Delete it."""
-    bench.workspace.delete(arguments.path)
+    env.workspace.delete(arguments.path)
     return ToolOutput(f"Deleted {arguments.path}.")

@@ -20,9 +20,9 @@ class Search(Arguments):
     """Only files that match, such as **/*.py."""
 
 
-def search(bench: ToolEnv, arguments: Search) -> ToolOutput:
+def search(env: ToolEnv, arguments: Search) -> ToolOutput:
     """The matching lines; that there are none is an answer, no error."""
-    found = bench.workspace.search(arguments.pattern, arguments.path, arguments.glob)
+    found = env.workspace.search(arguments.pattern, arguments.path, arguments.glob)
     return ToolOutput("\n".join(found) if found else f"No line matches {cut(arguments.pattern, 200)}.")
 
 
@@ -35,13 +35,13 @@ class ReadOutput(Arguments):
     """The character to start from."""
 
 
-def read_output(bench: ToolEnv, arguments: ReadOutput) -> ToolOutput:
+def read_output(env: ToolEnv, arguments: ReadOutput) -> ToolOutput:
     """One page of it, and how to get the next."""
-    text = bench.outputs.output(arguments.call_id)
+    text = env.outputs.output(arguments.call_id)
     if text is None:
-        known = ", ".join(bench.outputs.ids()[-8:])
+        known = ", ".join(env.outputs.ids()[-8:])
         raise ToolError(f"There is no call with the id {cut(arguments.call_id, 80)}. The last ids: {known}.")
-    start, end = arguments.offset, min(arguments.offset + bench.page_chars, len(text))
+    start, end = arguments.offset, min(arguments.offset + env.page_chars, len(text))
     if start >= len(text):
         return ToolOutput(f"The result has {len(text)} characters; there is nothing from {start} on.")
     rest = f"; offset={end} reads on" if end < len(text) else ""

@@ -27,16 +27,16 @@ class RunCommand(Arguments):
     """Seconds after which it is stopped; the default is generous."""
 
 
-def run_command(bench: ToolEnv, arguments: RunCommand) -> ToolOutput:
+def run_command(env: ToolEnv, arguments: RunCommand) -> ToolOutput:
     """Its output, then how it ended. Anything but exit code 0 is a failed call; the text holds no duration, so that
     two equal runs have equal outcomes. A failure whose output holds no word is the command's own: searches that find
     nothing are no error made twice, commands that fail with the same words are."""
-    done = bench.workspace.run(
-        arguments.command, timeout_s=arguments.timeout_s, within_s=bench.within_s, read_only=bench.read_only
+    done = env.workspace.run(
+        arguments.command, timeout_s=arguments.timeout_s, within_s=env.within_s, read_only=env.read_only
     )
     output = done.output if not done.output or done.output.endswith("\n") else done.output + "\n"
     return ToolOutput(
-        text=f"{output}[{_status(done, bench.within_s)}]",
+        text=f"{output}[{_status(done, env.within_s)}]",
         ok=done.ended == "exited" and done.exit_code == 0,
         error_of="" if any(map(str.isalpha, done.output)) else arguments.command,
         infrastructure=done.ended == "not_started",

@@ -29,10 +29,10 @@ class Toolbox:
     """The tools of one session over its workspace; a session of control tools alone has none."""
 
     def __init__(
-        self, tools: Sequence[Tool], bench: ToolEnv | None, monotonic: Callable[[], float] = time.monotonic
+        self, tools: Sequence[Tool], env: ToolEnv | None, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
-        self._bench = bench
+        self._env = env
         self._monotonic = monotonic
         self.schemas = tuple(tool.schema for tool in tools)
         self.finishing_schemas = tuple(tool.schema for tool in tools if tool.name in FINISHING_NAMES)
@@ -87,10 +87,10 @@ class Toolbox:
 
     def _relative(self, path: Any) -> str | None:
         """The path's one spelling where it has one; a refused path stays as it is and fails when it is used."""
-        if not isinstance(path, str) or self._bench is None:
+        if not isinstance(path, str) or self._env is None:
             return None
         try:
-            return self._bench.workspace.relative(path)
+            return self._env.workspace.relative(path)
         except ToolError:
             return path
 
@@ -103,12 +103,12 @@ class Toolbox:
         """Run a valid call's tool, a command for at most so many seconds. Raises only what is nobody's call:
         WorkspaceError, SandboxError and their like."""
         tool = self._tools[call.tool]
-        if tool.run is None or self._bench is None:
+        if tool.run is None or self._env is None:
             raise ValueError(f"{tool.name} is a control tool: its effect is the engine's.")
         started = self._monotonic()
-        bench = replace(self._bench, within_s=within_s)
-        result = _run(tool.run, bench, tool, tool.arguments.model_validate(call.arguments))
-        root = self._bench.workspace.shown_root
+        env = replace(self._env, within_s=within_s)
+        result = _run(tool.run, env, tool, tool.arguments.model_validate(call.arguments))
+        root = self._env.workspace.shown_root
         error = "" if result.ok else outcome_hash(f"{result.error_of}\n{cut(result.text, _MOST_HASHED)}", root)
         kind: ErrorKind = "infrastructure" if result.infrastructure else "tool"
         return ToolResult(
@@ -121,11 +121,9 @@ class Toolbox:
         )
 
 
-def _run(
-    function: Callable[[ToolEnv, Any], ToolOutput], bench: ToolEnv, tool: Tool, arguments: Arguments
-) -> ToolOutput:
+def _run(function: Callable[[ToolEnv, Any], ToolOutput], env: ToolEnv, tool: Tool, arguments: Arguments) -> ToolOutput:
     try:
-        return function(bench, arguments)
+        return function(env, arguments)
     except ToolError as error:
         return ToolOutput(f"Error: {error}", ok=False)
     except OrchestrateError:

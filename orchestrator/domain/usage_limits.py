@@ -1,9 +1,10 @@
-"""The ledger: what a run and its tasks may still spend. Pure arithmetic over recorded figures.
+"""What an attempt, a task and a run may still use: one arithmetic over recorded figures, without a clock.
 
-Budgets of a run or a task are no fold over one attempt: they sum what all attempts' turns cost. A turn is reserved
-before its request and committed after its reply; one that never settled counts in full. What other processes used, the
-earlier ones among them, is `elsewhere`: it comes from the graph, so that no restart refills anything. An unknown price
-is a state of its own: under a cost limit it refuses, at the start already.
+A turn is reserved before its request and settled after its reply; one that never settled counts in full. An attempt's
+account is folded by its guards (guards/usage.py); those of a task and a run sum what all attempts use
+(engine/loop/metering.py), and what other processes use, the earlier ones among them, is `elsewhere`: it comes from the
+graph, so that no restart refills anything. An unknown price is a state of its own: under a cost limit it refuses, at
+the start already.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
-from orchestrator.domain import stop_reasons
+from orchestrator.domain.rule import Rule
 from orchestrator.domain.usage import Usage, total_usage
 from orchestrator.domain.verdict import ALLOW, Allow, Evidence, Stop, Verdict, Warn
 
@@ -21,14 +22,16 @@ UsageLevel = Literal["run", "task", "attempt"]
 Measure = Literal["elapsed time", "working time", "tokens", "cost"]
 LEDGER = "ledger"
 NO_USAGE = Usage()
-_CODES: Mapping[Measure, str] = {"tokens": "token_limit", "cost": "cost_limit"}
+_PAID: Mapping[Measure, Rule] = {"tokens": Rule("tokens", "token_limit"), "cost": Rule("cost", "cost_limit")}
+_TIME = Rule("deadline", "deadline")
 _UNITS: Mapping[Measure, str] = {"tokens": "tokens", "cost": "US dollars"}
+_ROUNDING = 1e-9  # sums of US dollars miss a share by so little
 
 
 @dataclass(frozen=True, slots=True)
 class UsageLimits:
     """What one level may spend; None is unbounded. Tokens are prompt and completion tokens together. Working time is
-    that of all attempts together, without what they waited for rate limits."""
+    that of all attempts together, without what they waited for rate limits. Times are in seconds."""
 
     level: UsageLevel
     max_tokens: int | None = None
@@ -48,7 +51,7 @@ class UsageAccount:
     that have no reply yet, and `elsewhere` is what other processes' attempts used, unsettled turns at what they
     reserved. `started_at` is where the deadline begins; `away_s` are seconds that no process worked, which count for no
     deadline. `shifts` are this process's attempts under way, by when they began; `worked_s` is the working time of all
-    others. `warned` counts the warnings given by measure."""
+    others. `warned` counts the shares that were told, by measure."""
 
     bounds: UsageLimits
     started_at: datetime
@@ -66,37 +69,48 @@ class UsageAccount:
         """Settled and reserved together, here and elsewhere."""
         return total_usage((self.elsewhere, self.settled, *self.open.values()))
 
-    # -- what may be done -----------------------------------------------------------------------------------------
-
     def judge(self, asked: Usage, at: datetime, *, later_s: float = 0.0, more: Evidence | None = None) -> Verdict:
         """Whether `asked` more may be spent at the instant `at`, or so many seconds later. `more` is told as evidence
         of a Stop."""
-        for meter in self._meters(asked, at, later_s):
-            if meter.exceeded:
-                return meter.stop(self.bounds.level, more)
-        return ALLOW
+        return _first(figure.stop(more) for figure in self.figures(asked, at, later_s) if figure.exceeded)
 
     def in_time(self, at: datetime) -> Verdict:
         """Whether anything may be begun at the instant `at`, whatever it costs."""
-        late = next((meter for meter in self._meters(NO_USAGE, at) if meter.timed and meter.exceeded), None)
-        return late.stop(self.bounds.level) if late else ALLOW
+        return _first(figure.stop() for figure in self.figures(NO_USAGE, at) if figure.timed and figure.exceeded)
 
     def seconds_left(self, at: datetime) -> float | None:
         """Until the nearer of the bounds of time; None without one."""
-        left = [meter.limit - (meter.amount or 0.0) for meter in self._meters(NO_USAGE, at) if meter.timed]
+        left = [figure.limit - (figure.amount or 0.0) for figure in self.figures(NO_USAGE, at) if figure.timed]
         return min(left, default=None)
 
     def warn(self, asked: Usage, at: datetime, shares: Sequence[float]) -> tuple[UsageAccount, tuple[Warn, ...]]:
         """The shares of the bounds that are used up with `asked`, once each, and the account that remembers it."""
-        account, warnings = self, []
-        for meter in self._meters(asked, at):
-            crossed = sum(meter.reaches(share) for share in shares)
-            warnings += [meter.warn(self.bounds.level, share) for share in shares[self._warned(meter) : crossed]]
-            if crossed > self._warned(meter):
-                account = replace(account, warned={**account.warned, meter.measure: crossed})
-        return account, tuple(warnings)
+        warned, warnings = dict(self.warned), list[Warn]()
+        for figure in self.figures(asked, at):
+            told, crossed = warned.get(figure.measure, 0), sum(map(figure.reaches, shares))
+            warnings += map(figure.warn, shares[told:crossed])
+            warned[figure.measure] = max(told, crossed)
+        return replace(self, warned=warned), tuple(warnings)
 
-    # -- what happened --------------------------------------------------------------------------------------------
+    def figures(self, asked: Usage, at: datetime, later_s: float = 0.0) -> Iterator[Figure]:
+        """What is bounded, as it would stand with `asked` more, so many seconds later; times first."""
+        bounds = self.bounds
+        if bounds.deadline_s is not None:
+            passed_s = (at - self.started_at).total_seconds() - self.away_s
+            yield Figure(bounds.level, "elapsed time", bounds.deadline_s, passed_s, passed_s + later_s)
+        if bounds.working_time_s is not None:
+            shifts_s = sum((at - begun).total_seconds() for begun in self.shifts.values())
+            worked_s = self.elsewhere_worked_s + self.worked_s + shifts_s
+            yield Figure(bounds.level, "working time", bounds.working_time_s, worked_s, worked_s + later_s)
+        if bounds.max_tokens is not None:
+            yield self._paid("tokens", bounds.max_tokens, asked)
+        if bounds.max_usd is not None:
+            yield self._paid("cost", bounds.max_usd, asked)
+
+    def _paid(self, measure: Measure, limit: float, asked: Usage) -> Figure:
+        spent = self.spent
+        after = total_usage((spent, asked))
+        return Figure(self.bounds.level, measure, limit, amount_of(spent, measure), amount_of(after, measure))
 
     def refreshed(self, elsewhere: Usage, worked_s: float = 0.0) -> UsageAccount:
         """The account with what the graph holds of other processes by now."""
@@ -121,67 +135,69 @@ class UsageAccount:
         worked_s = self.worked_s + (at - self.shifts[shift]).total_seconds()
         return replace(self, shifts=rest, worked_s=worked_s)
 
-    # -- the figures ----------------------------------------------------------------------------------------------
+    def paused(self, away_s: float) -> UsageAccount:
+        """Nobody worked for so long: that counts for no deadline and is no working time."""
+        return replace(self, away_s=self.away_s + away_s, worked_s=self.worked_s - away_s)
 
-    def _warned(self, meter: _Meter) -> int:
-        return self.warned.get(meter.measure, 0)
+    def written_off(self) -> UsageAccount:
+        """What is reserved counts in full for good: the turns that are open get no reply any more."""
+        return replace(self, settled=total_usage((self.settled, *self.open.values())), open={}) if self.open else self
 
-    def _meters(self, asked: Usage, at: datetime, later_s: float = 0.0) -> Iterator[_Meter]:
-        """What is bounded, as it would stand then; times first."""
-        bounds, after = self.bounds, total_usage((self.spent, asked))
-        if bounds.deadline_s is not None:
-            passed = (at - self.started_at).total_seconds() - self.away_s
-            yield _Meter("elapsed time", bounds.deadline_s, passed + later_s)
-        if bounds.working_time_s is not None:
-            shifts = sum((at - begun).total_seconds() for begun in self.shifts.values())
-            yield _Meter(
-                "working time", bounds.working_time_s, self.elsewhere_worked_s + self.worked_s + shifts + later_s
-            )
-        if bounds.max_tokens is not None:
-            yield _Meter("tokens", bounds.max_tokens, after.tokens)
-        if bounds.max_usd is not None:
-            yield _Meter("cost", bounds.max_usd, after.cost_usd)
+
+def amount_of(usage: Usage, measure: Measure) -> float | None:
+    """A usage in tokens or US dollars (None: the price is unknown). It takes no time."""
+    return {"tokens": usage.tokens, "cost": usage.cost_usd}.get(measure, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Meter:
-    """One bounded figure; `amount` None is the unknown price's."""
+class Figure:
+    """One bounded figure of a level, in the measure's unit: `before` something is spent, and the `amount` with it. None
+    is the unknown price's."""
 
+    level: UsageLevel
     measure: Measure
     limit: float
+    before: float | None
     amount: float | None
 
     @property
     def timed(self) -> bool:
-        return self.measure not in _CODES
+        """Whether it is a time, in seconds."""
+        return self.measure not in _PAID
 
     @property
     def exceeded(self) -> bool:
-        if self.amount is None:
-            return True
-        return self.amount >= self.limit if self.timed else self.amount > self.limit
+        """What is paid for may be used up to the limit; nothing begins at the instant at which time is up."""
+        return self.amount is None or (self.amount >= self.limit if self.timed else self.amount > self.limit)
 
     def reaches(self, share: float) -> bool:
-        return self.amount is not None and self.amount + 1e-9 >= share * self.limit
+        """Whether that share of the limit is used up."""
+        return self.amount is not None and self.amount + _ROUNDING >= share * self.limit
 
-    def stop(self, level: UsageLevel, more: Evidence | None = None) -> Stop:
-        evidence: Evidence = {"level": level, **({"measured": self.measure} if self.timed else {}), **(more or {})}
-        if self.amount is None:
-            evidence = {**evidence, "cost": "unknown, because a turn's model has no price"}
-        code, observed = _CODES.get(self.measure, "deadline"), self.amount or 0.0
-        return Stop(
-            LEDGER, code, stop_reasons.explain(code, observed, self.limit, evidence), observed, self.limit, evidence
-        )
+    def stop(self, more: Evidence | None = None) -> Stop:
+        """The Stop of an exceeded figure, with `more` evidence. An unknown price is told with what was known before."""
+        observed = self.amount
+        seen: Evidence = {"measured": self.measure} if self.timed else {"spent": self.before}
+        if observed is None:
+            observed, seen = self.before or 0.0, {"unknown price": "a turn's model has no price"}
+        return self._rule.stop(observed, self.limit, {"level": self.level, **seen, **(more or {})})
 
-    def warn(self, level: UsageLevel, share: float) -> Warn:
+    def warn(self, share: float) -> Warn:
+        """The warning that a share of the limit is reached."""
         used, unit = self.amount or 0.0, _UNITS.get(self.measure, f"seconds of {self.measure}")
         left = max(self.limit - used, 0.0)
         message = (
-            f"{share:.0%} of what the {level} may use are reached: {used:.6g} of {self.limit:g} {unit} are spent or "
-            f"reserved, {left:.6g} remain. Finish soon."
+            f"{share:.0%} of what the {self.level} may use are reached: {used:.6g} of {self.limit:g} {unit} are spent "
+            f"or reserved, {left:.6g} remain. Finish soon."
         )
-        evidence: Evidence = {"level": level, "measured": self.measure, "share": share, "remaining": left}
-        return Warn(LEDGER, _CODES.get(self.measure, "deadline"), message, used, self.limit, evidence)
+        evidence: Evidence = {"level": self.level, "measured": self.measure, "share": share, "remaining": left}
+        return self._rule.warn(message, used, self.limit, evidence)
+
+    @property
+    def _rule(self) -> Rule:
+        """An attempt's bounds have guards of their own; the others are the ledger's."""
+        rule = _PAID.get(self.measure, _TIME)
+        return rule if self.level == "attempt" else replace(rule, guard=LEDGER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +219,8 @@ class UsageLedger:
         return self._with({key: self.accounts[key].refreshed(elsewhere, worked_s)})
 
     def judge(self, chain: Sequence[str], asked: Usage, at: datetime) -> Verdict:
-        """Allow, or the Stop of the outermost account that cannot bear `asked`. Ask at the start too: with
-        NOTHING, or with `Spend(usd=None)` where the model has no price."""
+        """Allow, or the Stop of the outermost account that cannot bear `asked`. Ask at the start too: with NO_USAGE, or
+        with `Usage(cost_usd=None)` where the model has no price."""
         return _first(self.accounts[key].judge(asked, at) for key in chain)
 
     def in_time(self, chain: Sequence[str], at: datetime) -> Verdict:

@@ -1,4 +1,4 @@
-"""What a Guard answers: Allow, Warn, Refuse or Stop, from mildest to strictest."""
+"""What a Guard answers: Allow, Warn, Refuse or Stop, ranked from mildest to strictest."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ Evidence = Mapping[str, Scalar | list[Scalar]]
 @dataclass(frozen=True, slots=True)
 class Allow:
     """Nothing to say."""
+
+    rank: ClassVar[int] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Warn(_Spoken):
     """The worker is told once, with its next tool result; nothing is prevented."""
 
     kind: ClassVar[Literal["warn"]] = "warn"
+    rank: ClassVar[int] = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class Refuse(_Spoken):
     """The call is not executed; `message` is its result, so that the worker can do something else."""
 
     kind: ClassVar[Literal["refuse"]] = "refuse"
+    rank: ClassVar[int] = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +50,9 @@ class Stop(_Spoken):
     """The attempt ends with `code`, one of the stop codes of domain/stop_reasons.py. Absorbing."""
 
     kind: ClassVar[Literal["stop"]] = "stop"
+    rank: ClassVar[int] = 3
 
 
 Verdict = Allow | Warn | Refuse | Stop
 
 ALLOW = Allow()
-
-
-def strictness(verdict: Verdict) -> int:
-    """0 for Allow up to 3 for Stop, so that the strictest of many can be taken with max."""
-    return (Allow, Warn, Refuse, Stop).index(type(verdict))

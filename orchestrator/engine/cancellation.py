@@ -18,6 +18,6 @@ class CancelToken(threading.Event):
         return self._reasons[0] if self._reasons else ""
 
     def cancel(self, reason: str) -> None:
-        """Halt for this reason. Called from any thread, and by the signal handler."""
+        """Cancel for this reason. Called from any thread, and by the signal handler."""
         self._reasons.append(reason)  # before set(): whoever sees the one finds the other
         self.set()

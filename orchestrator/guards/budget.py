@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from orchestrator.domain.events import BudgetDecided, Event, ToolFinished, ToolRequested, TurnRequested
+from orchestrator.domain.rule import Rule
 from orchestrator.domain.tools import executed, executes
-from orchestrator.domain.verdict import ALLOW, Refuse, Verdict, Warn
-from orchestrator.guards.guard import finishing, stop
+from orchestrator.domain.verdict import ALLOW, Refuse, Verdict
+from orchestrator.guards.guard import finishing
 from orchestrator.guards.limits import GuardLimits
 
-_NAME = "budget"
+_RULE = Rule("budget", "budget_exhausted")
+_REQUESTS = Rule("budget", "request_limit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,12 @@ class BudgetGuard:
     def _requested(self, event: ToolRequested) -> tuple[BudgetGuard, Verdict]:
         # One request beyond the bound is left for the call that finishes.
         if self.requested >= self.most_requests + finishing(event.call):
-            return self, stop(_NAME, "request_limit", self.requested + 1, self.most_requests, {"tool": event.call.tool})
+            return self, _REQUESTS.stop(self.requested + 1, self.most_requests, {"tool": event.call.tool})
         asked = replace(self, requested=self.requested + 1)
         if finishing(event.call):
             return asked, ALLOW
         if self.overdrawn_in is not None and self.overdrawn_in != event.turn_seq:
-            return asked, stop(_NAME, "budget_exhausted", self.used, self.budget, {"tool": event.call.tool})
+            return asked, _RULE.stop(self.used, self.budget, {"tool": event.call.tool})
         if self._beyond(event):
             # Calls refused here are not counted as requests: the finishing turn comes first, whatever the batch's size.
             return replace(self, overdrawn_in=event.turn_seq), self._refuse()
@@ -81,14 +83,7 @@ class BudgetGuard:
             f"Refused: {self.used} of {self.budget} tool calls are used. You have one turn left to finish: "
             "call finish_task if the work is done, else give_up and say what is missing."
         )
-        return Refuse(
-            _NAME,
-            "budget_exhausted",
-            message,
-            observed=self.used + 1,
-            limit=self.budget,
-            evidence={"budget": self.budget},
-        )
+        return _RULE.refuse(message, self.used + 1, self.budget, {"budget": self.budget})
 
     def _finished(self, event: ToolFinished) -> tuple[BudgetGuard, Verdict]:
         running = self.running
@@ -106,9 +101,7 @@ class BudgetGuard:
         left = max(self.budget - self.used, 0)
         message = f"{self.used} of {self.budget} tool calls are used, {left} remain. Finish what matters most first."
         evidence = {"used": self.used, "limit": self.budget, "remaining": left}
-        return replace(self, warned=crossed), Warn(
-            _NAME, "budget_exhausted", message, observed=self.used, limit=self.budget, evidence=evidence
-        )
+        return replace(self, warned=crossed), _RULE.warn(message, self.used, self.budget, evidence)
 
     def _crossed(self) -> int:
         """How many of the warning shares are reached."""

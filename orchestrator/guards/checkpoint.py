@@ -6,14 +6,13 @@ from dataclasses import dataclass, field, replace
 
 from orchestrator.domain.events import BudgetDecided, Event, ProgressReported, ToolFinished, ToolRequested
 from orchestrator.domain.normalise import outcome_hash
+from orchestrator.domain.rule import Rule
 from orchestrator.domain.tools import executed
-from orchestrator.domain.verdict import ALLOW, Verdict, Warn
-from orchestrator.guards.guard import stop
+from orchestrator.domain.verdict import ALLOW, Verdict
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.tree import TreeState
 
-_NAME = "checkpoint"
-_CODE = "no_progress"
+_RULE = Rule("checkpoint", "no_progress")
 _TEXTS = 32
 
 
@@ -59,7 +58,7 @@ class CheckpointGuard:
         call = event.call
         if call.control or call.defect is not None or event.duplicate_of is not None:
             return ALLOW
-        return stop(_NAME, _CODE, self.calls, self.limits.progress_stop)
+        return _RULE.stop(self.calls, self.limits.progress_stop)
 
     def _warn(self) -> tuple[CheckpointGuard, Verdict]:
         limits = self.limits
@@ -69,7 +68,7 @@ class CheckpointGuard:
             f"{self.calls} tool calls without progress; at {limits.progress_stop} the attempt is stopped. "
             "Call report_progress and say what is done and what is left."
         )
-        return self, Warn(_NAME, _CODE, message, self.calls, limits.progress_stop)
+        return self, _RULE.warn(message, self.calls, limits.progress_stop)
 
     def _reported(self, event: ProgressReported) -> tuple[CheckpointGuard, Verdict]:
         text, facts = outcome_hash(event.description), (event.tree_after, event.findings_hash)
@@ -83,7 +82,7 @@ class CheckpointGuard:
             f"This report does not count as progress: {missing}. {self.calls} tool calls since the last progress; at "
             f"{self.limits.progress_stop} the attempt is stopped."
         )
-        return replace(after, told=True), Warn(_NAME, _CODE, message, self.calls, self.limits.progress_stop)
+        return replace(after, told=True), _RULE.warn(message, self.calls, self.limits.progress_stop)
 
     def _missing(self, text: str, facts: tuple[str, str]) -> str:
         """What keeps a report from being progress, "" when nothing does."""

@@ -16,13 +16,13 @@ from orchestrator.domain.events import (
     ToolRequested,
 )
 from orchestrator.domain.model_io import ToolCall
+from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Refuse, Verdict
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.recent import forget, remember
 from orchestrator.guards.tree import TreeState
 
-_NAME = "duplicates"
-_CODE = "repeated_failure"
+_RULE = Rule("duplicates", "repeated_failure")
 _CHANGE = "Change something, or make a different call."
 _FINISH = "Unless another call brings something new, your next turn has its tools withheld: finish then, or give up."
 
@@ -48,11 +48,6 @@ class Duplicates:
     failures: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     tree: TreeState = field(default_factory=TreeState)
 
-    @classmethod
-    def begin(cls, limits: GuardLimits) -> Duplicates:
-        """Before the first turn."""
-        return cls(limits)
-
     def earlier(self, call: ToolCall) -> int | None:
         """The seq of the call whose result answers this one, or None when it must be executed."""
         known = self.batch.get(call.signature)
@@ -70,14 +65,7 @@ class Duplicates:
             f"Refused: this same {call.tool} call has failed {count} times with the same error and no file changed "
             f"since. {_FINISH if forcing else _CHANGE}"
         )
-        return Refuse(
-            _NAME,
-            _CODE,
-            message,
-            observed=count + 1,
-            limit=self.limits.repeated_failures,
-            evidence={"tool": call.tool, "error": error},
-        )
+        return _RULE.refuse(message, count + 1, self.limits.repeated_failures, {"tool": call.tool, "error": error})
 
     def judge(self, event: Event, *, forcing: bool = False) -> Verdict:
         """What to say to a call before it runs."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol, Self
 
-from orchestrator.domain import stop_reasons
 from orchestrator.domain.events import Event
 from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.tools import FINISHING_NAMES
-from orchestrator.domain.verdict import Evidence, Stop, Verdict
+from orchestrator.domain.verdict import Verdict
 
 
 class Guard(Protocol):
@@ -16,13 +15,6 @@ class Guard(Protocol):
 
     def observe(self, event: Event) -> tuple[Self, Verdict]:
         """The guard after the event, and its verdict over it."""
-
-
-def stop(guard: str, code: str, observed: float, limit: float, evidence: Evidence | None = None) -> Stop:
-    """A Stop whose message is the taxonomy's."""
-    seen = evidence or {}
-    message = stop_reasons.explain(code, observed, limit, seen)
-    return Stop(guard=guard, code=code, message=message, observed=observed, limit=limit, evidence=seen)
 
 
 def finishing(call: ToolCall) -> bool:

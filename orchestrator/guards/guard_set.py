@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Literal
 
 from orchestrator.domain.events import (
@@ -17,12 +18,12 @@ from orchestrator.domain.events import (
     ToolRequested,
 )
 from orchestrator.domain.model_io import ToolCall
-from orchestrator.domain.verdict import ALLOW, Allow, Stop, Verdict, strictness
+from orchestrator.domain.rule import Rule
+from orchestrator.domain.verdict import ALLOW, Allow, Stop, Verdict
 from orchestrator.guards.budget import BudgetGuard
 from orchestrator.guards.checkpoint import CheckpointGuard
-from orchestrator.guards.deadline import DeadlineGuard
 from orchestrator.guards.duplicates import Duplicates
-from orchestrator.guards.guard import Guard, stop
+from orchestrator.guards.guard import Guard
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.malformed import MalformedGuard
 from orchestrator.guards.no_action import NoActionGuard
@@ -31,7 +32,7 @@ from orchestrator.guards.same_error import SameErrorGuard
 from orchestrator.guards.scope import ScopeGuard
 from orchestrator.guards.stall import StallGuard
 from orchestrator.guards.thrash import ThrashGuard
-from orchestrator.guards.usage import UsageGuard
+from orchestrator.guards.usage import UsageGuard, usage_guards
 from orchestrator.guards.window import WindowGuard
 
 Role = Literal["worker", "verifier", "planner"]
@@ -56,13 +57,9 @@ class GuardSet:
     ) -> GuardSet:
         """The GuardSet of an attempt (`worker`), or of a review or planning round, which write nothing and report to
         nobody: they have neither scope nor checkpoints. `budget` is in executed tool calls."""
-        shares = limits.budget_warnings
         guards: tuple[Guard, ...] = (
             BudgetGuard(limits, budget),
-            UsageGuard("tokens", limits.max_tokens, shares),
-            UsageGuard("cost", limits.max_cost_usd, shares),
-            DeadlineGuard(limits.deadline_s, shares),
-            DeadlineGuard(limits.working_time_s, shares, working=True),
+            *usage_guards(limits),
             RepetitionGuard.begin(limits),
             SameErrorGuard(limits),
             StallGuard.begin(limits),
@@ -73,7 +70,7 @@ class GuardSet:
         )
         if role == "worker":
             guards = (*guards, CheckpointGuard(limits, budget), ScopeGuard(allowed_paths))
-        return cls(limits, guards, Duplicates.begin(limits))
+        return cls(limits, guards, Duplicates(limits))
 
     # -- what the engine asks ------------------------------------------------------------------------------------
 
@@ -101,12 +98,12 @@ class GuardSet:
     @property
     def withholds_tools(self) -> bool:
         """Whether the next turn may offer finishing tools alone."""
-        bounds = (g.withholds_tools for g in self.guards if isinstance(g, BudgetGuard | UsageGuard | DeadlineGuard))
+        bounds = (g.withholds_tools for g in self.guards if isinstance(g, BudgetGuard | UsageGuard))
         return any(bounds) or self._stall.forces
 
     def seconds_left(self, at: datetime) -> float | None:
         """Until the nearer deadline, at the instant `at`; None without one."""
-        left = (g.seconds_left(at) for g in self.guards if isinstance(g, DeadlineGuard))
+        left = (g.seconds_left(at) for g in self.guards if isinstance(g, UsageGuard))
         return min((seconds for seconds in left if seconds is not None), default=None)
 
     @property
@@ -159,14 +156,14 @@ class GuardSet:
         spoken = [verdict for _, verdict in pairs if not isinstance(verdict, Allow)]
         if not isinstance(refused, Allow):
             spoken.append(refused)
-        spoken.sort(key=strictness, reverse=True)
+        spoken.sort(key=attrgetter("rank"), reverse=True)
         stopped = spoken[0] if spoken and isinstance(spoken[0], Stop) else None
         repeats = _repeats(event) if isinstance(event, ReplyReceived) else self.repeats
         after = GuardSet(self.limits, tuple(guard for guard, _ in pairs), duplicates, repeats, stopped)
         return after, tuple(spoken)
 
     def _failed(self, error: Exception) -> tuple[GuardSet, tuple[Verdict, ...]]:
-        failed = stop("panel", "guard_failed", 1, 0, {"error": f"{type(error).__name__}: {error}"})
+        failed = Rule("panel", "guard_failed").stop(1, 0, {"error": f"{type(error).__name__}: {error}"})
         return replace(self, stopped=failed), (failed,)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from orchestrator.domain.events import Event, ReplyReceived
-from orchestrator.domain.verdict import ALLOW, Verdict, Warn
-from orchestrator.guards.guard import stop
+from orchestrator.domain.rule import Rule
+from orchestrator.domain.verdict import ALLOW, Verdict
 from orchestrator.guards.limits import GuardLimits
 
-_NAME = _CODE = "no_action"
+_RULE = Rule("no_action", "no_action")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,6 @@ class NoActionGuard:
             return self, ALLOW
         if event.reply.calls:
             return (replace(self, turns=0) if self.turns else self), ALLOW
-        return replace(self, turns=self.turns + 1)._judge()
-
-    def _judge(self) -> tuple[NoActionGuard, Verdict]:
-        most = self.limits.no_action_turns
-        if self.turns >= most:
-            return self, stop(_NAME, _CODE, self.turns, most)
-        if self.turns < most - 1:
-            return self, ALLOW
-        message = f"{self.turns} replies in a row called no tool; at {most} the attempt is stopped. Call a tool."
-        return self, Warn(_NAME, _CODE, message, self.turns, most)
+        turns, most = self.turns + 1, self.limits.no_action_turns
+        message = f"{turns} replies in a row called no tool; at {most} the attempt is stopped. Call a tool."
+        return replace(self, turns=turns), _RULE.in_a_row(turns, most, message)

@@ -6,14 +6,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
 from orchestrator.domain.events import Event, ReplyReceived, ToolFinished
-from orchestrator.domain.verdict import ALLOW, Evidence, Verdict, Warn
+from orchestrator.domain.rule import Rule
+from orchestrator.domain.verdict import ALLOW, Evidence, Verdict
 from orchestrator.guards.cycle import Cycle
-from orchestrator.guards.guard import stop
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.tree import TreeState
 
-_NAME = "repetition"
-_CODE = "loop_detected"
+_RULE = Rule("repetition", "loop_detected")
 _CAUSES = 16
 
 
@@ -49,10 +48,10 @@ class RepetitionGuard:
     def _judge(self, event: ToolFinished) -> tuple[RepetitionGuard, Verdict]:
         count, limits = self.triples.in_a_row, self.limits
         if count >= limits.repetition_stop:
-            return self, stop(_NAME, _CODE, count, limits.repetition_stop, {"tool": event.call.tool})
+            return self, _RULE.stop(count, limits.repetition_stop, {"tool": event.call.tool})
         period = self._completed(limits.cycle_rounds)
         if period is not None:
-            return self, stop(_NAME, _CODE, limits.cycle_rounds, limits.cycle_rounds, self._cycle(period))
+            return self, _RULE.stop(limits.cycle_rounds, limits.cycle_rounds, self._cycle(period))
         if count >= limits.repetition_warn:
             return self._warn(count, limits.repetition_stop, {"tool": event.call.tool}, self.triples.recent[-1:])
         nudged = self._completed(limits.cycle_rounds - 1) if limits.cycle_rounds > 2 else None
@@ -81,4 +80,4 @@ class RepetitionGuard:
             f"no file has changed; at {limit} the attempt is stopped. Use what you know, or try something else."
         )
         told = (*self.told, cause)[-_CAUSES:]
-        return replace(self, told=told), Warn(_NAME, _CODE, message, observed=count, limit=limit, evidence=evidence)
+        return replace(self, told=told), _RULE.warn(message, count, limit, evidence)

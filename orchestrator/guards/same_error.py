@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from orchestrator.domain.events import Event, ReplyReceived, ToolFinished
-from orchestrator.domain.verdict import ALLOW, Evidence, Verdict, Warn
-from orchestrator.guards.guard import stop
+from orchestrator.domain.rule import Rule
+from orchestrator.domain.verdict import ALLOW, Evidence, Verdict
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.recent import remember
 from orchestrator.guards.tree import TreeState
 
-_NAME = _CODE = "same_error"
+_RULE = Rule("same_error", "same_error")
 _TOOLS = 32
 
 Streak = tuple[str, int, int]
@@ -68,11 +68,11 @@ class SameErrorGuard:
         limits = self.limits
         evidence: Evidence = {"tool": event.call.tool, "error": event.result.text[-160:].strip()}
         if count >= limits.same_error_stop:
-            return stop(_NAME, _CODE, count, limits.same_error_stop, evidence)
+            return _RULE.stop(count, limits.same_error_stop, evidence)
         if count != limits.same_error_warn:
             return ALLOW
         message = (
             f"{event.call.tool} has failed {count} times with the same error; at {limits.same_error_stop} the attempt "
             "is stopped. Find the error's cause before you call it again."
         )
-        return Warn(_NAME, _CODE, message, observed=count, limit=limits.same_error_stop, evidence=evidence)
+        return _RULE.warn(message, count, limits.same_error_stop, evidence)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from orchestrator.domain.events import Event, ScopeDecided, ToolRequested
 from orchestrator.domain.globs import allows
+from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Refuse, Verdict
 
-_NAME = "scope"
-_CODE = "out_of_scope"
+_RULE = Rule("scope", "out_of_scope")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,4 @@ class ScopeGuard:
             f"Refused: {', '.join(outside)} is outside the allowed paths ({allowed}). "
             "Write there, or ask with request_scope and say why."
         )
-        return Refuse(
-            _NAME,
-            _CODE,
-            message,
-            observed=len(outside),
-            limit=0,
-            evidence={"paths": [*outside], "allowed": [*self.allowed]},
-        )
+        return _RULE.refuse(message, len(outside), 0, {"paths": [*outside], "allowed": [*self.allowed]})

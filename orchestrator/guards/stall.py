@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from orchestrator.domain.events import Event, ReplyReceived, ToolFinished, TurnRequested
+from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Evidence, Stop, Verdict, Warn
 from orchestrator.guards.cycle import Cycle
-from orchestrator.guards.guard import finishing, stop
+from orchestrator.guards.guard import finishing
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.recent import remember
 from orchestrator.guards.tree import TreeState
 
-_NAME = "stall"
-_CODE = "stalled"
+_RULE = Rule("stall", "stalled")
 
 CallBatch = frozenset[str]
 """The signatures that one reply asked for; order and repeats within it say nothing."""
@@ -97,7 +97,7 @@ class StallGuard:
         return replace(self, forcing=False, forced=False, borne=True), ALLOW
 
     def _stop(self, event: ReplyReceived, count: int, did: str) -> Stop:
-        return stop(_NAME, _CODE, count, self.limits.stall_batches + 1, {"told to finish, it": did, **_tools(event)})
+        return _RULE.stop(count, self.limits.stall_batches + 1, {"told to finish, it": did, **_tools(event)})
 
     def _replied(self, event: ReplyReceived) -> tuple[StallGuard, Verdict]:
         if not event.reply.calls:
@@ -105,7 +105,7 @@ class StallGuard:
         then = self._next(frozenset(call.signature for call in event.reply.calls))
         refuses = any(not finishing(call) for call in event.reply.calls)
         if refuses and then.batches.completed(self.limits.cycle_rounds) is not None:
-            return then, stop(_NAME, _CODE, self.limits.cycle_rounds, self.limits.cycle_rounds, _tools(event))
+            return then, _RULE.stop(self.limits.cycle_rounds, self.limits.cycle_rounds, _tools(event))
         return then._judge(event)
 
     def _next(self, batch: CallBatch) -> StallGuard:
@@ -120,7 +120,7 @@ class StallGuard:
     def _judge(self, event: ReplyReceived) -> tuple[StallGuard, Verdict]:
         first = self.limits.stall_batches
         if self.count >= first + 2:
-            return self, stop(_NAME, _CODE, self.count, first + 1, _tools(event))
+            return self, _RULE.stop(self.count, first + 1, _tools(event))
         if self.count == first + 1:
             told = "unless the results change now, your next turn has its tools withheld: finish then, or give up."
             return replace(self, forcing=True), self._warn(f"Stalled: {told}", event)
@@ -130,9 +130,7 @@ class StallGuard:
 
     def _warn(self, advice: str, event: ReplyReceived) -> Warn:
         message = f"You asked for the same calls {self.count} times in a row and the results did not change. {advice}"
-        return Warn(
-            _NAME, _CODE, message, observed=self.count, limit=self.limits.stall_batches + 1, evidence=_tools(event)
-        )
+        return _RULE.warn(message, self.count, self.limits.stall_batches + 1, _tools(event))
 
 
 def _tools(event: ReplyReceived) -> Evidence:

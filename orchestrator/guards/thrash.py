@@ -5,15 +5,15 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from orchestrator.domain.events import Event, FileWrite, ToolFinished
-from orchestrator.domain.verdict import ALLOW, Verdict, Warn, strictness
-from orchestrator.guards.guard import stop
+from orchestrator.domain.rule import Rule
+from orchestrator.domain.verdict import ALLOW, Verdict, Warn
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.recent import MOST
 
-_NAME = "thrash"
-_CODE = "thrashing"
+_RULE = Rule("thrash", "thrashing")
 _CONTENTS = 32
 
 
@@ -62,7 +62,7 @@ class ThrashGuard:
         files = dict(self.files)
         worst: Verdict = ALLOW
         for write in event.writes[-MOST:]:
-            worst = max(worst, self._add(files, write), key=strictness)
+            worst = max(worst, self._add(files, write), key=attrgetter("rank"))
         while len(files) > MOST:
             del files[next(iter(files))]
         return ThrashGuard(self.limits, files), worst
@@ -79,11 +79,11 @@ class ThrashGuard:
     def _judge(self, path: str, before: FileHistory, after: FileHistory) -> Verdict:
         limits, back = self.limits, after.returns > before.returns
         if back and after.returns >= limits.revert_stop:
-            return _stop(path, "back at an earlier content", after.returns, limits.revert_stop)
+            return _RULE.stop(after.returns, limits.revert_stop, {"file": path, "rule": "back at an earlier content"})
         if after.writes >= limits.thrash_stop:
-            return _stop(path, "substantive writes", after.writes, limits.thrash_stop)
+            return _RULE.stop(after.writes, limits.thrash_stop, {"file": path, "rule": "substantive writes"})
         if after.shrinking >= limits.shrinking_diffs:
-            return _stop(path, "ever smaller diffs", after.shrinking, limits.shrinking_diffs)
+            return _RULE.stop(after.shrinking, limits.shrinking_diffs, {"file": path, "rule": "ever smaller diffs"})
         if back and after.returns == limits.revert_warn:
             return self._warn(path, "is back at an earlier content for the", after.returns, limits.revert_stop)
         if after.writes == limits.thrash_warn:
@@ -94,8 +94,4 @@ class ThrashGuard:
         message = (
             f"{path} {what} {count}th time; at {limit} the attempt is stopped. Decide what it must hold, then write it."
         )
-        return Warn(_NAME, _CODE, message, observed=count, limit=limit, evidence={"file": path})
-
-
-def _stop(path: str, rule: str, count: int, limit: int) -> Verdict:
-    return stop(_NAME, _CODE, count, limit, {"file": path, "rule": rule})
+        return _RULE.warn(message, count, limit, {"file": path})

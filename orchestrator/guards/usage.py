@@ -1,4 +1,5 @@
-"""Tokens and dollars of one attempt: reserve before a request, commit after it; what never settled counts in full.
+"""Tokens, dollars, elapsed and working time of one attempt: a guard for each that is bounded, over the same arithmetic
+as a task's and a run's.
 
 The bound is hard. Before it is reached the worker is warned, and the last turn that is going to fit has its tools
 withheld, so that the work can be finished in it.
@@ -7,111 +8,115 @@ withheld, so that the work can be finished in it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from datetime import datetime
 
-from orchestrator.domain.events import Event, ReplyReceived, TurnRequested
-from orchestrator.domain.usage_limits import Forecast
-from orchestrator.domain.verdict import ALLOW, Evidence, Verdict, Warn
-from orchestrator.guards.guard import finishing, stop
+from orchestrator.domain.events import Event, ReplyReceived, Resumed, ToolRequested, TurnRequested
+from orchestrator.domain.usage import Usage
+from orchestrator.domain.usage_limits import NO_USAGE, Figure, Forecast, UsageAccount, UsageLimits, amount_of
+from orchestrator.domain.verdict import ALLOW, Verdict
+from orchestrator.guards.guard import finishing
+from orchestrator.guards.limits import GuardLimits
 
-Unit = Literal["tokens", "cost"]
-_CODES = {"tokens": "token_limit", "cost": "cost_limit"}
-_WORDS = {"tokens": "tokens", "cost": "US dollars"}
+
+def usage_guards(limits: GuardLimits) -> tuple[UsageGuard, ...]:
+    """One for each bound that is set; what is unbounded costs nothing."""
+    bounds = (
+        UsageLimits("attempt", max_tokens=limits.max_tokens),
+        UsageLimits("attempt", max_usd=limits.max_cost_usd),
+        UsageLimits("attempt", deadline_s=limits.deadline_s),
+        UsageLimits("attempt", working_time_s=limits.working_time_s),
+    )
+    return tuple(UsageGuard(bound, limits.budget_warnings) for bound in bounds if bound != UsageLimits("attempt"))
 
 
 @dataclass(frozen=True, slots=True)
 class UsageGuard:
-    """One unit's meter. `limit` None counts nothing. `unpriced`: a turn has no known price, a state of its own:
-    under a cost limit it refuses. `peak` is the most that was ever committed, `warned` how many shares of the limit
-    were told; `forced` is what a further turn would have brought the sum to when this one's tools were withheld."""
+    """One bound (`bounds` sets no other). What is paid for is judged before a request; time before a tool call too, but
+    never one that finishes the work. `account` begins with the first event, `figure` is how it stood at the newest one
+    and `peak` the most that it ever was. `before_turn` is what it was when the newest turn was asked for. `forced` is
+    what a further turn would have brought it to when that turn's tools were withheld. `warned` counts the shares that
+    were told."""
 
-    unit: Unit
-    limit: float | None
+    bounds: UsageLimits
     shares: tuple[float, ...]
-    settled: float = 0.0
-    reserved: float = 0.0
-    turn: int | None = None
-    unpriced: bool = False
-    peak: float = 0.0
+    account: UsageAccount | None = None
+    figure: Figure | None = None
+    before_turn: float | None = None
+    forecast: Forecast = field(default_factory=Forecast)
+    forced: Figure | None = None
+    peak: Figure | None = None
     warned: int = 0
-    pace: Forecast = field(default_factory=Forecast)
-    forced: float | None = None
 
     @property
     def withholds_tools(self) -> bool:
         """Whether the next turn is the last one that is going to fit."""
-        return self.limit is not None and self._ahead > self.limit
+        ahead = self._ahead
+        return ahead is not None and ahead.exceeded
 
     @property
-    def _ahead(self) -> float:
-        return self.settled + self.reserved + self.pace.two_turns
+    def _timed(self) -> bool:
+        """Whether the bound is one of time, which goes on with every event."""
+        return self.bounds.max_tokens is None and self.bounds.max_usd is None
+
+    @property
+    def _ahead(self) -> Figure | None:
+        """The figure after another turn like the newest one; None before the first."""
+        if self.figure is None or self.figure.amount is None or self.before_turn is None:
+            return None
+        amount = self.figure.amount
+        more = amount - self.before_turn if self._timed else self.forecast.two_turns
+        return replace(self.figure, amount=amount + more)
+
+    def seconds_left(self, at: datetime) -> float | None:
+        """Until the limit, where it is one of time and the attempt has begun."""
+        return self.account.seconds_left(at) if self.account else None
 
     def observe(self, event: Event) -> tuple[UsageGuard, Verdict]:
-        """Reserve at TurnRequested, settle at its ReplyReceived."""
-        if self.limit is None:
-            return self, ALLOW
+        """Reserve at TurnRequested, settle at its ReplyReceived; take the time from `event.at`."""
+        account = self.account or UsageAccount(self.bounds, event.at).begun("attempt", event.at)
         if isinstance(event, TurnRequested):
-            return self._reserve(event, self.limit)
+            return self._requested(event, account.written_off())
         if isinstance(event, ReplyReceived):
-            return self._replied(event, self.limit)
-        return self, ALLOW
+            return self._replied(event, account)
+        if isinstance(event, Resumed):
+            away_s = (event.at - event.last_event_at).total_seconds() if self.account else 0.0
+            return replace(self, account=account.paused(max(away_s, 0.0))), ALLOW
+        return self._later(event, account) if self._timed else (self, ALLOW)
 
-    def _reserve(self, event: TurnRequested, limit: float) -> tuple[UsageGuard, Verdict]:
-        amount = event.request.reserved_tokens if self.unit == "tokens" else event.request.reserved_usd
+    def _requested(self, event: TurnRequested, account: UsageAccount) -> tuple[UsageGuard, Verdict]:
+        most = Usage(prompt_tokens=event.request.reserved_tokens, cost_usd=event.request.reserved_usd)
+        [asked] = account.figures(most, event.at)
+        if asked.exceeded:
+            return replace(self, account=account), asked.stop({"model": event.request.model})
         held = replace(
             self,
-            settled=self.settled + self.reserved,  # a turn that never settled counts with what it reserved
-            reserved=amount or 0.0,
-            turn=event.seq,
-            unpriced=self.unpriced or amount is None,
-            pace=self.pace.requested(amount or 0.0),
+            before_turn=asked.before,
+            forecast=self.forecast.requested(amount_of(most, asked.measure) or 0.0),
             forced=self._ahead if self.withholds_tools and event.request.tools_withheld else None,
         )
-        if held.unpriced:
-            return held, stop(
-                self.unit, _CODES[self.unit], held.settled, limit, {"unknown price of": event.request.model}
-            )
-        total = held.settled + held.reserved
-        if total <= limit:
-            return held._warn(limit)
-        evidence = {"spent": held.settled, "reserved for the next turn": held.reserved}
-        return held, stop(self.unit, _CODES[self.unit], total, limit, evidence)
+        return held._stands(account.reserve(str(event.seq), most), asked)
 
-    def _replied(self, event: ReplyReceived, limit: float) -> tuple[UsageGuard, Verdict]:
-        after = self._settle(event)
+    def _replied(self, event: ReplyReceived, account: UsageAccount) -> tuple[UsageGuard, Verdict]:
+        actual = NO_USAGE.after(event)
+        account = account.settle(str(event.seq), actual, event.reply.wait_ms / 1000)
+        [figure] = account.figures(NO_USAGE, event.at)
+        held = replace(self, forecast=self.forecast.settled(amount_of(actual, figure.measure) or 0.0))
         others = [call.tool for call in event.reply.calls if not finishing(call)]
         if self.forced is not None and others:
-            evidence: Evidence = {"spent": after.settled, "asked for in the finishing turn": others[0]}
-            return after, stop(self.unit, _CODES[self.unit], self.forced, limit, evidence)
-        return after._warn(limit)
+            return held, self.forced.stop({"asked for in the finishing turn": others[0]})
+        return held._stands(account, figure)
 
-    def _settle(self, event: ReplyReceived) -> UsageGuard:
-        amount = (
-            event.reply.prompt_tokens + event.reply.completion_tokens if self.unit == "tokens" else event.reply.cost_usd
-        ) or 0.0
-        mine = event.seq == self.turn
-        unknown = self.unit == "cost" and event.reply.cost_usd is None
-        return replace(
-            self,
-            settled=self.settled + amount,
-            reserved=0.0 if mine else self.reserved,
-            turn=None if mine else self.turn,
-            unpriced=self.unpriced or unknown,
-            pace=self.pace.settled(amount),
-        )
+    def _later(self, event: Event, account: UsageAccount) -> tuple[UsageGuard, Verdict]:
+        """Between a reply and the next request time alone goes on."""
+        [figure] = account.figures(NO_USAGE, event.at)
+        if figure.exceeded and isinstance(event, ToolRequested) and not finishing(event.call):
+            return self, figure.stop()
+        return self._stands(account, figure)
 
-    def _warn(self, limit: float) -> tuple[UsageGuard, Verdict]:
-        """One warning an event: where a turn jumps over two shares, the second is told with its reply."""
-        peak = max(self.peak, self.settled + self.reserved)
-        held = self if peak == self.peak else replace(self, peak=peak)
-        if self.warned >= len(self.shares) or peak + 1e-9 < self.shares[self.warned] * limit:
+    def _stands(self, account: UsageAccount, figure: Figure) -> tuple[UsageGuard, Verdict]:
+        """One warning an event: where a turn jumps over two shares, the second is told with the next one."""
+        peak = max(self.peak or figure, figure, key=lambda each: each.amount or 0.0)
+        held, untold = replace(self, account=account, figure=figure, peak=peak), self.shares[self.warned :]
+        if not untold or not peak.reaches(untold[0]):
             return held, ALLOW
-        left, share = max(limit - peak, 0.0), self.shares[self.warned]
-        message = (
-            f"{share:.0%} of what you may use are reached: {peak:.6g} of {limit:g} {_WORDS[self.unit]} are spent or "
-            f"reserved, {left:.6g} remain. Finish soon."
-        )
-        evidence = {"used": peak, "limit": limit, "remaining": left, "share": share}
-        return replace(held, warned=self.warned + 1), Warn(
-            self.unit, _CODES[self.unit], message, observed=peak, limit=limit, evidence=evidence
-        )
+        return replace(held, warned=self.warned + 1), peak.warn(untold[0])

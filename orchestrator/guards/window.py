@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from orchestrator.domain.events import Compacted, Event
-from orchestrator.domain.verdict import ALLOW, Verdict, Warn
-from orchestrator.guards.guard import stop
+from orchestrator.domain.rule import Rule
+from orchestrator.domain.verdict import ALLOW, Verdict
 from orchestrator.guards.limits import GuardLimits
 
-_NAME = "window"
-_CODE = "context_exhausted"
+_RULE = Rule("window", "context_exhausted")
 _LEAST = 0.05
 
 
@@ -31,21 +30,14 @@ class WindowGuard:
             return self, ALLOW
         if event.request.window_tokens <= (1 - _LEAST) * event.request.token_cap:
             return replace(self, in_vain=0), ALLOW
-        return replace(self, in_vain=self.in_vain + 1)._judge(event)
-
-    def _judge(self, event: Compacted) -> tuple[WindowGuard, Verdict]:
-        most = self.limits.compactions_without_headroom
+        in_vain, most = self.in_vain + 1, self.limits.compactions_without_headroom
         evidence = {
             "tokens before compaction": event.request.uncompacted_tokens,
             "after it": event.request.window_tokens,
             "cap": event.request.token_cap,
         }
-        if self.in_vain >= most:
-            return self, stop(_NAME, _CODE, self.in_vain, most, evidence)
-        if self.in_vain < most - 1:
-            return self, ALLOW
         message = (
-            f"The conversation is near its limit and compacting it no longer helps ({self.in_vain} of {most}). "
+            f"The conversation is near its limit and compacting it no longer helps ({in_vain} of {most}). "
             "Finish now: ask for less output, and call finish_task."
         )
-        return self, Warn(_NAME, _CODE, message, observed=self.in_vain, limit=most, evidence=evidence)
+        return replace(self, in_vain=in_vain), _RULE.in_a_row(in_vain, most, message, evidence)

@@ -204,6 +204,33 @@ def test_working_time_sums_attempts_without_their_waits() -> None:
     assert stop.evidence["measured"] == "working time"
 
 
+def test_a_pause_counts_for_no_bound_of_time() -> None:
+    """Between a death and the work's going on nobody worked: neither elapsed nor working time passes."""
+    bounds = UsageLimits("attempt", deadline_s=100, working_time_s=90)
+    account = UsageAccount(bounds, AT).begun("a", AT).paused(1000)
+    at = AT + timedelta(seconds=1060)
+    assert [figure.amount for figure in account.figures(NO_USAGE, at)] == [60, 60]
+    assert account.seconds_left(at) == 30
+
+
+def test_a_turn_that_is_written_off_counts_in_full_for_good() -> None:
+    """A turn without a reply keeps what it reserved, also when another one of the same number is reserved."""
+    account = UsageAccount(UsageLimits("attempt", max_tokens=1000), AT).reserve("1", _tokens(600)).written_off()
+    assert account.reserve("1", _tokens(300)).spent == _tokens(900)
+
+
+def test_an_attempts_bounds_are_told_by_guards_of_their_own() -> None:
+    """Those of a run and a task are the ledger's; the codes are the same."""
+    told = []
+    for level in LEVELS:
+        bounds = UsageLimits(level, max_tokens=1, max_usd=1.0, deadline_s=1)
+        figures = UsageAccount(bounds, AT).figures(Usage(prompt_tokens=2, cost_usd=None), AT)
+        told.append([(stop.guard, stop.code) for stop in (figure.stop() for figure in figures)])
+    codes = ["deadline", "token_limit", "cost_limit"]
+    assert told[0] == told[1] == [("ledger", code) for code in codes]
+    assert told[2] == list(zip(("deadline", "tokens", "cost"), codes, strict=True))
+
+
 def test_time_is_asked_apart_from_what_is_paid_for() -> None:
     """Before a tool call time alone is asked: a call costs no tokens."""
     account = UsageAccount(UsageLimits("run", max_tokens=10, deadline_s=60), AT, Usage(prompt_tokens=11))

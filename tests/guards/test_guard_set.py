@@ -22,7 +22,7 @@ from orchestrator.domain.events import (
 )
 from orchestrator.domain.model_io import ModelRequest, ToolCall
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
-from orchestrator.domain.verdict import Allow, Stop, Verdict, Warn, strictness
+from orchestrator.domain.verdict import Allow, Stop, Verdict, Warn
 from orchestrator.guards.guard_set import GuardSet, replay
 from orchestrator.guards.limits import GuardLimits
 from tests.support.guard_scripts import START, Choke, Result, call, choke
@@ -142,11 +142,11 @@ def test_stop_is_absorbing_and_has_a_code_of_the_taxonomy(history: History) -> N
 
 @given(HISTORIES)
 def test_verdicts_come_strictest_first_without_allow(history: History) -> None:
-    """Panel: every verdict is told, the strictest first, and observe gives that one."""
+    """Every verdict is told, the strictest first, and observe gives that one."""
     guard_set = _begin()
     for event in _play(history).events:
         after, verdicts = guard_set.judge(event)
-        ranks = [strictness(v) for v in verdicts]
+        ranks = [v.rank for v in verdicts]
         assert ranks == sorted(ranks, reverse=True)
         assert not any(isinstance(v, Allow) for v in verdicts)
         assert guard_set.observe(event)[1] == (verdicts[0] if verdicts else Allow())
@@ -176,7 +176,7 @@ def test_a_guard_that_raises_stops_the_attempt() -> None:
 
 
 def test_reviews_and_planning_have_neither_scope_nor_checkpoints() -> None:
-    """Panel: QC and PM write nothing and report to nobody; everything else bounds them too."""
+    """QC and PM write nothing and report to nobody; everything else bounds them too."""
     guard_set = GuardSet.begin(GuardLimits(), 300, (), role="verifier")
     run = Choke(guard_set).run([[call("read_file", n)] for n in range(400)])
     assert (run.code, run.executed) == ("budget_exhausted", 300)

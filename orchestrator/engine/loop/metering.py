@@ -1,10 +1,10 @@
 """What a run and its tasks may still spend: reserve before a request, settle after its reply, across all threads and
 processes.
 
-The arithmetic is domain/ledger.py's. What this process spends it knows itself; what other processes spend, the earlier
-ones among them, it looks up in the transaction that records a turn with its reservation, behind the run's lock: so no
-restart refills anything, and two processes never both take the last room. What one attempt may spend is its guards' to
-bound.
+The arithmetic is domain/usage_limits.py's. What this process spends it knows itself; what other processes spend, the
+earlier ones among them, it looks up in the transaction that records a turn with its reservation, behind the run's lock:
+so no restart refills anything, and two processes never both take the last room. What one attempt may spend is its
+guards' to bound.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Meter:
         return warnings
 
     def _borne(self, most: Usage, at: datetime, journal: Journal) -> Verdict:
-        """The accounts' verdict. Behind it the journal is durable, unless it is a Stop or the shared has no record."""
+        """The accounts' verdict. Behind it the journal is durable, unless that is a Stop or nobody shares what is bounded."""
         shared = self._shared
         if shared.record is None:
             return shared.ledger.judge(self._chain, most, at)
