@@ -82,14 +82,10 @@ class ChatSession:
             notices=[self._redact(notice) for notice in notices],
             shrink=shrink,
         )
-        chat_request = ChatRequest(composed.messages, tools, self._tool_choice(len(tools), withhold_tools))
+        # free until only ending is left; then a call is asked for, by name where there is but one
+        choice = self._tools.finishing_tools[0] if len(tools) == 1 else "required" if withhold_tools else "auto"
+        chat_request = ChatRequest(composed.messages, tools, choice)
         return self._request(composed, chat_request, withhold_tools)
-
-    def _tool_choice(self, tools: int, withhold_tools: bool) -> str:
-        """Free until only ending is left; then a call is asked for, by name where there is but one."""
-        if tools == 1:
-            return self._tools.finishing_tools[0]
-        return "required" if withhold_tools else "auto"
 
     def _request(self, composed: Composed, chat_request: ChatRequest, tools_withheld: bool) -> ModelRequest:
         most_output = self._chat.max_output_tokens

@@ -86,15 +86,12 @@ def turn_messages(text: str, pairs: Sequence[Pair]) -> tuple[Message, ...]:
 
 def excerpt(text: str, limit: int) -> str:
     """One line of at most `limit` characters: the text's beginning and end."""
-    flat = " ".join(text[: 20 * limit].split()) if len(text) <= 20 * limit else _both_ends(text, limit)
+    ends = text if len(text) <= 20 * limit else f"{text[: 10 * limit]} {text[-10 * limit :]}"
+    flat = " ".join(ends.split())
     if len(flat) <= limit:
         return flat
     half = (limit - 3) // 2
     return f"{flat[: limit - 3 - half]}...{flat[-half:]}"
-
-
-def _both_ends(text: str, limit: int) -> str:
-    return " ".join(f"{text[: 10 * limit]} {text[-10 * limit :]}".split())
 
 
 def cut(text: str, limit: int, call_id: str = "") -> str:

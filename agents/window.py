@@ -159,9 +159,7 @@ def _bodies(entries: Sequence[TranscriptEntry], limits: WindowLimits) -> Iterato
     """Bodies with the calls they hold in full, from the most that may be kept down to a bare digest."""
     items = _items(entries)
     lines = min(_DIGEST_LINES, max(limits.token_cap // 10 // _LINE_TOKENS, 5))
-    body, calls = _body(items, entries, limits.keep, limits, lines)
-    yield body, calls
-    for keep in range(limits.keep - 1, limits.least_others, -1):
+    for keep in (limits.keep, *range(limits.keep - 1, limits.least_others, -1)):
         body, calls = _body(items, entries, keep, limits, lines)
         yield body, calls
     for share in _CUTS:

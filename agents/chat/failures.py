@@ -31,6 +31,7 @@ _NOT_TAKEN = re.compile(
     r"|deprecated|requires|must be|instead",
     re.IGNORECASE,
 )
+_FIELDS = ("temperature", "tool_choice", "max_completion_tokens", "max_tokens")
 _EXHAUSTED_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 
 
@@ -130,27 +131,15 @@ def _retryable(reply: Refusal, endpoint: ModelEndpoint) -> Exception:
 
 
 def _unsupported_field(reply: Refusal) -> str:
-    """The field of ours that the endpoint refuses, or "". Longest name first: one contains another."""
-    if reply.param in ("temperature", "tool_choice", "max_tokens", "max_completion_tokens"):
-        named = [reply.param]
-    else:
-        named = [
-            name
-            for name in ("temperature", "tool_choice", "max_completion_tokens", "max_tokens")
-            if re.search(rf"\b{name}\b", reply.message)
-        ]
-    refused = bool(_NOT_TAKEN.search(reply.message)) or any("unsupported" in code for code in reply.codes)
-    if "temperature" in named:
+    """The field of ours that the endpoint refuses, or ""."""
+    found = {name: at.start() for name in _FIELDS if (at := re.search(rf"\b{name}\b", reply.message))}
+    if reply.param in _FIELDS:
+        found = {reply.param: 0}
+    if "temperature" in found:
         return "temperature"
-    if not named or not refused:
-        return ""
+    refused = bool(_NOT_TAKEN.search(reply.message)) or any("unsupported" in code for code in reply.codes)
     # "Unsupported parameter: 'max_tokens' … use 'max_completion_tokens' instead" names both: the first is refused.
-    return min(named, key=lambda name: _position(name, reply.message))
-
-
-def _position(name: str, text: str) -> int:
-    found = re.search(rf"\b{name}\b", text)
-    return found.start() if found else len(text)
+    return min(found, key=lambda name: found[name], default="") if refused else ""
 
 
 def _refused(reply: Refusal, endpoint: ModelEndpoint) -> ModelRefusedError:

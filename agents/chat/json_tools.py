@@ -19,10 +19,15 @@ _ARGUMENTS = ("arguments", "parameters", "args", "input")
 _DECODER = json.JSONDecoder()
 
 
+def new_call_id() -> str:
+    """A fresh tool call id, for replies that bring none."""
+    return f"call_{uuid4().hex[:16]}"
+
+
 def asked_call(call_id: str, name: str, arguments: Any) -> ToolCall:
     """A call as a model sent it, with a fresh id where it brings none; `arguments` are JSON text, or a value."""
     written = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    return ToolCall(call_id=call_id or f"call_{uuid4().hex[:16]}", tool=name, arguments_json=written)
+    return ToolCall(call_id=call_id or new_call_id(), tool=name, arguments_json=written)
 
 
 def tool_calls_in_text(text: str) -> tuple[ToolCall, ...]:

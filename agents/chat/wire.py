@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import httpx2
@@ -19,7 +20,7 @@ import openai
 
 from agents.chat.endpoint import ModelEndpoint
 from agents.chat.failures import Refusal, RetryableError, endpoint_refusal, judge_failure, retry_after_seconds
-from agents.chat.json_tools import asked_call
+from agents.chat.json_tools import new_call_id
 from orchestrator.domain.model_io import ModelReply, ToolCall
 from orchestrator.domain.ports import Clock
 
@@ -91,7 +92,7 @@ class Wire:
     def _bounded(self, exchange: _Exchange) -> bytes:
         """The exchange's bytes, or TimeoutError at the deadline, whatever the server does. Where we leave while the
         exchange is still running (also by Ctrl-C), its pool is closed, which ends it."""
-        client = self._kept_or_new()
+        client = self._client()
         result: Future[bytes] = Future()
         threading.Thread(target=_settle, args=(result, exchange, client), name="chat-exchange", daemon=True).start()
         try:
@@ -102,13 +103,10 @@ class Wire:
             else:
                 client.close()
 
-    def _kept_or_new(self) -> openai.OpenAI:
-        try:
+    def _client(self) -> openai.OpenAI:
+        """A kept one, else a new one."""
+        with suppress(IndexError):
             return self._kept.pop()
-        except IndexError:
-            return self._connect()
-
-    def _connect(self) -> openai.OpenAI:
         # A proxy of the environment never stands between us and a loopback endpoint.
         http = openai.DefaultHttpxClient(trust_env=not self._endpoint.loopback, timeout=self._idle_s)
         return openai.OpenAI(
@@ -211,12 +209,13 @@ def _tool_calls(raw: Any) -> tuple[ToolCall, ...]:
         function = item.get("function") if isinstance(item, dict) else None
         if not isinstance(function, dict):
             raise MalformedReplyError("a tool call without a function")
-        call_id = str(item.get("id") or "")
-        name, arguments = str(function.get("name") or ""), function.get("arguments")
-        calls.append(
-            asked_call("" if call_id in seen else call_id, name, "{}" if arguments in (None, "") else arguments)
-        )
+        call_id, given = str(item.get("id") or ""), function.get("arguments")
+        if not call_id or call_id in seen:
+            call_id = new_call_id()
         seen.add(call_id)
+        written = given if isinstance(given, str) else "" if given is None else json.dumps(given)
+        name = str(function.get("name") or "")
+        calls.append(ToolCall(call_id=call_id, tool=name, arguments_json=written or "{}"))
     return tuple(calls)
 
 

@@ -55,9 +55,9 @@ class ScriptedModel:
 
 
 @contextmanager
-def serve(script: Script | Path | Mapping[str, Any], *, port: int = 0) -> Iterator[ScriptedModel]:
+def serve(script: Script | Path | Mapping[str, Any]) -> Iterator[ScriptedModel]:
     """A scripted model for the duration of a `with` block."""
-    model = ScriptedModel(script if isinstance(script, Script) else load_script(script), port=port)
+    model = ScriptedModel(script if isinstance(script, Script) else load_script(script))
     thread = threading.Thread(target=model.serve_forever, name="scripted-model", daemon=True)
     thread.start()
     try:

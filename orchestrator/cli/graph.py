@@ -84,9 +84,13 @@ def _embedded(app: App) -> dict[str, Any]:
 
 def _neo4j() -> dict[str, Any]:
     from orchestrator.store.endpoint import neo4j_endpoint
+    from orchestrator.store.graph_store import neo4j_server
 
-    endpoint = neo4j_endpoint(os.environ)
-    version = _version_that_answers()
+    endpoint, version = neo4j_endpoint(os.environ), None
+    try:
+        version = neo4j_server(os.environ, wait_s=GRAPH_WAIT_S).version
+    except GraphError as error:
+        say(error)
     return {
         "server": "neo4j",
         "running": version is not None,
@@ -98,16 +102,6 @@ def _neo4j() -> dict[str, Any]:
         "passwordFile": None,
         "folder": None,
     }
-
-
-def _version_that_answers() -> str | None:
-    from orchestrator.store.graph_store import neo4j_server
-
-    try:
-        return neo4j_server(os.environ, wait_s=GRAPH_WAIT_S).version
-    except GraphError as error:
-        say(error)
-        return None
 
 
 def _show(state: dict[str, Any], as_json: bool) -> None:

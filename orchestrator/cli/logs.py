@@ -68,7 +68,7 @@ def record_crash(error: BaseException, arguments: list[str]) -> Path:
     """Write the traceback of a defect to the log file, or to a temporary file where there is no home; return which."""
     text = "".join(traceback.format_exception(error))
     entry = f"{datetime.now(UTC).isoformat()} CRASH {arguments}\n{text}"
-    for folder in _crash_folders():
+    for folder in (*_homes[-1:], Path(tempfile.mkdtemp(prefix="orchestrate-"))):
         path = log_path(folder)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -78,8 +78,3 @@ def record_crash(error: BaseException, arguments: list[str]) -> Path:
             continue
         return path
     return Path(os.devnull)
-
-
-def _crash_folders() -> list[Path]:
-    """Where a log may go: the home that is open, else a new folder."""
-    return [*_homes[-1:], Path(tempfile.mkdtemp(prefix="orchestrate-"))]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
+
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s|m|h|d)")
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 
@@ -29,19 +33,20 @@ class KeyValue(click.ParamType[tuple[str, Any]]):
 
 
 class Duration(click.ParamType[float]):
-    """`90s`, `15m`, `2h` or `1h30m`; as seconds."""
+    """`90s`, `15m`, `2h`, `1d` or `1h30m`; as seconds."""
 
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The seconds, more than none."""
-        from orchestrator.config.load import parse_duration
-        from orchestrator.domain.errors import UserError
-
-        try:
-            return parse_duration(str(value))
-        except UserError as error:
-            self.fail(str(error), param, ctx)
+        compact = str(value).strip().lower().replace(" ", "")
+        parts = _DURATION.findall(compact)
+        if not parts or "".join(amount + unit for amount, unit in parts) != compact:
+            self.fail(f"{str(value)!r} is no duration. Write it as 90s, 15m, 2h or 1h30m.", param, ctx)
+        seconds = sum(float(amount) * _SECONDS[unit] for amount, unit in parts)
+        if not 0 < seconds <= 365 * _SECONDS["d"]:
+            self.fail(f"{str(value)!r} must be more than nothing and at most 365d.", param, ctx)
+        return seconds
 
 
 def read_bytes(path: Path) -> bytes:

@@ -8,7 +8,6 @@ defects are reported at once, each with where it comes from.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -38,8 +37,6 @@ NO_SETTINGS = frozenset({"ORCHESTRATE_HOME"})
 """Variables of that prefix which others read."""
 
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s|m|h|d)")
-_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _PATTERNS = {
     "base_url": "must be a URL that begins with http:// or https://",
     "api_key_env": "must be the name of an environment variable that holds the key, never the key itself",
@@ -123,18 +120,6 @@ def settings_tree(model: type[BaseModel] = Settings, above: SettingKeys = ()) ->
 
 def _variable(name: str) -> str:
     return PREFIX + name.replace(".", "_").upper()
-
-
-def parse_duration(text: str) -> float:
-    """Seconds of `90s`, `15m`, `2h`, `1d` or `1h30m`. Raises UserError."""
-    compact = text.strip().lower().replace(" ", "")
-    parts = _DURATION.findall(compact)
-    if not parts or "".join(amount + unit for amount, unit in parts) != compact:
-        raise UserError(f"{text!r} is no duration.", next_step="Write it as 90s, 15m, 2h or 1h30m.")
-    seconds = sum(float(amount) * _SECONDS[unit] for amount, unit in parts)
-    if not 0 < seconds <= 365 * _SECONDS["d"]:
-        raise UserError(f"{text!r} must be more than nothing and at most 365d.")
-    return seconds
 
 
 def _switch_off(layers: _Layers) -> None:

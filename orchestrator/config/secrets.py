@@ -1,5 +1,4 @@
-"""Secrets: which values must never be stored, logged or shown to a model, and what takes them
-out."""
+"""Secrets: which values must never be stored, logged or shown to a model, and what takes them out."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
-from orchestrator.config.settings import ModelSettings, Settings
+from orchestrator.config.settings import Settings
 
 MIN_LENGTH = 6
 """Shorter values are no secrets worth the name, and replacing them would maim ordinary text."""
@@ -25,7 +24,7 @@ def secrets_of(settings: Settings, environ: Mapping[str, str]) -> tuple[str, ...
     """The values to keep secret, longest first: those of the api_key_env variables, of every variable, workspace.env's
     too, whose name says that it is one (`*_KEY`, `*_TOKEN`, `*_PASSWORD`, `*_SECRET` and the like), and passwords
     within URLs."""
-    models = roles(settings)
+    models = (settings.models.planner, settings.models.worker, settings.models.verifier)
     named = {model.api_key_env for model in models}
     variables = (*environ.items(), *settings.workspace.env.items())
     found = {value for name, value in variables if name in named or _SECRET_NAME.search(name)}
@@ -52,11 +51,6 @@ def redactor(secrets: Iterable[str]) -> Callable[[str], str]:
 def is_secret_name(name: str) -> bool:
     """Whether a key's or variable's name says that its value is a secret."""
     return bool(_SECRET_NAME.search(name.replace("-", "_")))
-
-
-def roles(settings: Settings) -> tuple[ModelSettings, ...]:
-    """The three roles' models."""
-    return (settings.models.planner, settings.models.worker, settings.models.verifier)
 
 
 def url_holds_password(url: str) -> bool:

@@ -59,11 +59,8 @@ class ModelsSettings(_Section):
     """Models by role."""
 
     planner: ModelSettings = ModelSettings()
-    """The PM's model."""
     worker: ModelSettings = ModelSettings()
-    """The worker's model."""
     verifier: ModelSettings = ModelSettings()
-    """QC's model."""
 
 
 class WorkspaceSettings(_Section):
@@ -185,20 +182,11 @@ class Settings(_Section):
     """All of it. Environment over file, flags over environment; secrets come from the environment alone."""
 
     models: ModelsSettings = ModelsSettings()
-    """Models by role."""
     workspace: WorkspaceSettings = WorkspaceSettings()
-    """Worktrees."""
     sandbox: SandboxSettings = SandboxSettings()
-    """Confinement of commands."""
     checks: ChecksSettings = ChecksSettings()
-    """Verification."""
     budgets: BudgetsSettings = BudgetsSettings()
-    """Tool call budgets."""
     complexity: ComplexitySettings = ComplexitySettings()
-    """Pre-flight."""
     guards: GuardLimits = GuardLimits()
-    """Every number of the guards."""
     review: ReviewSettings = ReviewSettings()
-    """Reviews."""
     run: RunSettings = RunSettings()
-    """Runs."""

@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterable
 from functools import cache
 
+from pydantic.alias_generators import to_camel
+
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the nearest of the known names, else nothing."""
@@ -20,8 +22,5 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-@cache
-def camel(name: str) -> str:
-    """`tree_after` as `treeAfter`: a field's name as the graph and machine output spell it."""
-    head, *rest = name.split("_")
-    return head + "".join(part.capitalize() for part in rest)
+camel = cache(to_camel)
+"""`tree_after` as `treeAfter`: a field's name as the graph and machine output spell it."""

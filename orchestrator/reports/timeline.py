@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeVar
 
 from orchestrator.domain.attempt import AttemptSummary, Check
 from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.query import ResultRow
 from orchestrator.domain.review import Review
+from orchestrator.domain.text import camel
 from orchestrator.domain.tools import CONTROL_NAMES
 from orchestrator.reports.ask import ask_first, ask_graph
 
@@ -29,12 +30,12 @@ class TimelineCall:
     seq: int
     tool: str
     arguments: str
-    signature: str
+    signature: str = ""
     uniqueness: Uniqueness
     why: str
     status: str
-    result: str
-    duration_ms: float | None
+    result: str = ""
+    duration_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,16 +45,16 @@ class TimelineTurn:
 
     seq: int
     number: int
-    model: str
+    model: str = ""
     status: str
-    text: str
-    prompt_tokens: int
-    cached_tokens: int
-    completion_tokens: int
-    cost_usd: float | None
-    window_messages: int
-    window_tokens: int
-    compacted: bool
+    text: str = ""
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = None
+    window_messages: int = 0
+    window_tokens: int = 0
+    compacted: bool = False
     calls_used: int
     calls_limit: int
     stall_count: int
@@ -101,11 +102,8 @@ class Timeline:
     review: Review | None
     diagnosis: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def ended_by(self) -> TimelineNote | None:
-        """The guard's verdict that stopped the attempt."""
-        stops = [step for step in self.steps if isinstance(step, TimelineNote) and step.verdict == "stop"]
-        return stops[-1] if stops else None
+
+_Step = TypeVar("_Step", TimelineTurn, TimelineCall)
 
 
 def newest_failure(reader: GraphReader, repository_id: str) -> str | None:
@@ -146,7 +144,8 @@ def tell(rows: Iterable[ResultRow], budget: int) -> tuple[TimelineTurn | Timelin
             batch = signatures
             used += executed[node["seq"]]
             number = 1 + sum(isinstance(step, TimelineTurn) for step in steps)
-            steps.append(_turn(node, mine, number=number, calls_used=used, calls_limit=limit, stall_count=stall))
+            counts = {"number": number, "calls_used": used, "calls_limit": limit, "stall_count": stall}
+            steps.append(_from_node(TimelineTurn, node, calls=mine, **counts))
         elif label != "ToolCall":
             limit += int(node.get("grantedCalls") or 0)
             steps.append(_note(label, node))
@@ -173,36 +172,14 @@ def _call(node: ResultRow, answers: int | None) -> TimelineCall:
     elif status == "error":
         # What does not parse or validate was not executed and used nothing of the budget.
         uniqueness, why = ("refused" if node.get("errorKind") == "malformed" else uniqueness), result
-    return TimelineCall(
-        seq=node["seq"],
-        tool=tool,
-        arguments=node.get("argumentsJson") or "{}",
-        signature=node.get("signature") or "",
-        uniqueness=uniqueness,
-        why=why,
-        status=status,
-        result=result,
-        duration_ms=node.get("durationMs"),
-    )
+    arguments = node.get("argumentsJson") or "{}"
+    return _from_node(TimelineCall, node, arguments=arguments, uniqueness=uniqueness, why=why)
 
 
-def _turn(node: ResultRow, calls: tuple[TimelineCall, ...], **counts: int) -> TimelineTurn:
-    """`counts` are the fields that are not the turn's own: they follow from those before it."""
-    return TimelineTurn(
-        seq=node["seq"],
-        model=node.get("model") or "",
-        status=node["status"],
-        text=node.get("text") or "",
-        prompt_tokens=node.get("promptTokens") or 0,
-        cached_tokens=node.get("cachedTokens") or 0,
-        completion_tokens=node.get("completionTokens") or 0,
-        cost_usd=node.get("costUsd"),
-        window_messages=node.get("windowMessages") or 0,
-        window_tokens=node.get("windowTokens") or 0,
-        compacted=bool(node.get("compacted")),
-        calls=calls,
-        **counts,
-    )
+def _from_node(kind: type[_Step], node: ResultRow, **told: Any) -> _Step:
+    """The node's properties by the names of the kind's fields, and what is told of it."""
+    own = {field.name: node.get(camel(field.name)) for field in fields(kind)}
+    return kind(**{name: value for name, value in own.items() if value is not None} | told)
 
 
 def _note(label: str, node: ResultRow) -> TimelineNote:

@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from click import BadParameter
 from click.testing import CliRunner
 
 from orchestrator.cli import COMMANDS, cli
+from orchestrator.cli.values import Duration
 from tests.support.story import CLI, Story
 
 HEAVY = ("pydantic", "neo4j", "rich", "openai", "httpx", "networkx", "pygit2", "yaml", "logging", "asyncio")
@@ -162,3 +164,19 @@ def test_a_foreign_agents_package_is_named(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "taken by another package" in done.stdout
     assert "uv tool install" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90s", 90), ("15m", 900), ("2h", 7_200), ("1h30m", 5_400), ("1.5h", 5_400), (" 1 D ", 86_400)],
+)
+def test_durations(text: str, seconds: float) -> None:
+    """--deadline takes seconds, minutes, hours and days."""
+    assert Duration().convert(text, None, None) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "90", "s", "1x", "-5m", "0s", "1h 30", "9" * 400 + "d", "366d", "1m;", "٣m"])
+def test_no_duration(text: str) -> None:
+    """What is none is refused with how to write one."""
+    with pytest.raises(BadParameter):
+        Duration().convert(text, None, None)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from orchestrator.config import docs
 from orchestrator.config.former import GONE, RENAMED
-from orchestrator.config.load import NO_SETTINGS, load_settings, parse_duration, settings_tree
+from orchestrator.config.load import NO_SETTINGS, load_settings, settings_tree
 from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import UserError
 
@@ -242,22 +242,6 @@ def test_documentation_names_every_setting() -> None:
     text = docs.settings_reference()
     named = [s for s in settings_tree() if s.keys[0] != "models" or s.keys[1] == "worker"]
     assert all(f"| `{setting.name}` |" in text and f"`{setting.variable}`" in text for setting in named)
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("90s", 90), ("15m", 900), ("2h", 7_200), ("1h30m", 5_400), ("1.5h", 5_400), (" 1 D ", 86_400)],
-)
-def test_durations(text: str, seconds: float) -> None:
-    """--deadline takes seconds, minutes, hours and days."""
-    assert parse_duration(text) == seconds
-
-
-@pytest.mark.parametrize("text", ["", "90", "s", "1x", "-5m", "0s", "1h 30", "9" * 400 + "d", "366d", "1m;", "٣m"])
-def test_no_duration(text: str) -> None:
-    """What is none is refused with how to write one."""
-    with pytest.raises(UserError):
-        parse_duration(text)
 
 
 settable = st.dictionaries(
