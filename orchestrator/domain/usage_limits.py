@@ -210,10 +210,6 @@ class UsageLedger:
         """The ledger with one more account, or another one in its place."""
         return UsageLedger({**self.accounts, key: account})
 
-    def closed(self, key: str) -> UsageLedger:
-        """The ledger without an account; those around it keep what it spent."""
-        return UsageLedger({k: account for k, account in self.accounts.items() if k != key})
-
     def refreshed(self, key: str, elsewhere: Usage, worked_s: float = 0.0) -> UsageLedger:
         """The ledger with an account brought up to what the graph holds of other processes."""
         return self._with({key: self.accounts[key].refreshed(elsewhere, worked_s)})

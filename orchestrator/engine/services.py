@@ -5,16 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from orchestrator.config.settings import Settings
-from orchestrator.domain.ports import (
-    Clock,
-    GraphReader,
-    GraphWriter,
-    Ids,
-    Planner,
-    Verifier,
-    Worker,
-    Workspaces,
-)
+from orchestrator.domain.ports import Clock, GraphReader, GraphWriter, Ids, Planner, Verifier, Worker, Workspaces
 from orchestrator.domain.progress import Listener
 from orchestrator.engine.cancellation import CancelToken
 

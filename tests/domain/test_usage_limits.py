@@ -88,13 +88,6 @@ def test_a_deadline_leaves_out_the_time_that_nobody_worked() -> None:
     assert _code(account.judge(NO_USAGE, AT + timedelta(seconds=1060))) == "deadline"
 
 
-def test_a_closed_account_leaves_its_spend_with_those_around_it() -> None:
-    """Nested: an attempt ends, the run remembers."""
-    ledger = _ledger(max_tokens=100).settle(CHAIN, "t", _tokens(90)).closed("attempt")
-    assert set(ledger.accounts) == {"run", "task"}
-    assert _code(ledger.judge(("run", "task"), _tokens(11), AT)) == "token_limit"
-
-
 def test_without_limits_everything_is_allowed() -> None:
     """Ledger: None is unbounded."""
     assert isinstance(

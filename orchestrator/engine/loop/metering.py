@@ -22,14 +22,7 @@ from orchestrator.domain.errors import RunBoundError
 from orchestrator.domain.events import ReplyReceived, TurnRequested
 from orchestrator.domain.run import Claim, Run
 from orchestrator.domain.usage import AttemptUsage, Usage, total_usage
-from orchestrator.domain.usage_limits import (
-    NO_USAGE,
-    Forecast,
-    UsageAccount,
-    UsageLedger,
-    UsageLimits,
-    idle_s,
-)
+from orchestrator.domain.usage_limits import NO_USAGE, Forecast, UsageAccount, UsageLedger, UsageLimits, idle_s
 from orchestrator.domain.verdict import Stop, Verdict
 from orchestrator.engine.loop.journal import Journal
 from orchestrator.engine.services import Services
@@ -157,13 +150,10 @@ class Meter:
 
     def settle(self, event: ReplyReceived) -> None:
         """Replace what was set aside by what the reply cost."""
-        reply = event.reply
-        actual = Usage(
-            prompt_tokens=reply.prompt_tokens, completion_tokens=reply.completion_tokens, cost_usd=reply.cost_usd
-        )
+        actual = NO_USAGE.after(event)
         with self._shared.lock:
             if self._open is not None:
-                waited_s = reply.wait_ms / 1000
+                waited_s = event.reply.wait_ms / 1000
                 self._shared.ledger = self._shared.ledger.settle(self._chain, self._open, actual, waited_s)
             self._open = None
         self._tokens = self._tokens.settled(actual.tokens)
