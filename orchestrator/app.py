@@ -168,7 +168,7 @@ class App:
             return None
         scheduler, _ = prepared
         with interrupts(scheduler.interrupt):
-            return runs.run_plan(scheduler, options)
+            return scheduler.execute(options.parallel)
 
     def _require_models(self, plan: Plan) -> None:
         """Raise UserError for a missing name or key, or an unknown price under a cost limit, before a run is opened."""

@@ -127,9 +127,9 @@ def _round(
     services: Services, draft: Plan, workspace: Workspace, assignment: PlanningAssignment, *, store: bool
 ) -> tuple[Dialogue, str]:
     session = services.planner.begin(assignment, workspace)
-    round_id = f"{draft.id}:round{assignment.round}"
+    opened = _opened(draft, assignment.round)
     if store:
-        services.writer.store_round(_opened(draft, assignment.round))
+        services.writer.store_round(opened)
     services.listener(
         RoundStarted(at=services.clock.now(), number=assignment.round, purpose="plan", model=session.model)
     )
@@ -137,7 +137,7 @@ def _round(
         services,
         role="planner",
         session=session,
-        owner=Owner("PlanningRound", round_id),
+        owner=Owner("PlanningRound", opened.id),
         workspace=workspace,
         meter=None,
         feed=ProgressFeed(services.listener, "plan", assignment.round),
@@ -177,13 +177,10 @@ def _judge(services: Services, file: PlanFile, repository_id: str, plan_id: str,
 def _with_lines(defects: tuple[str, ...], places: Sequence[Defect]) -> tuple[str, ...]:
     """The defects, those whose place in the file is known with its line: `a: verification[0]: ...` becomes
     `a, verification[0], line 7: ...`."""
-    known = {": ".join(filter(None, (p.task, _canonical(p.field), p.message))): str(p) for p in places}
+    spelled = ((p, p.field.replace("verification_commands", "verification")) for p in places)
+    known = {": ".join(filter(None, (p.task, field, p.message))): str(p) for p, field in spelled}
     exact = ((next((told for told in known if defect.startswith(told)), None), defect) for defect in defects)
     return tuple(known[told] + defect.removeprefix(told) if told else defect for told, defect in exact)
-
-
-def _canonical(field: str) -> str:
-    return field.replace("verification_commands", "verification")
 
 
 def _defects(judged: Preflight) -> tuple[str, ...]:

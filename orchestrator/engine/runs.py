@@ -19,7 +19,7 @@ from orchestrator.domain.run import Run
 from orchestrator.domain.task import Task, TaskState
 from orchestrator.domain.text import counted
 from orchestrator.engine.loop.metering import RunMeter
-from orchestrator.engine.scheduler import RunResult, Scheduler
+from orchestrator.engine.scheduler import Scheduler
 from orchestrator.engine.services import Services
 from orchestrator.planning.dag import generations, with_dependencies
 from orchestrator.planning.dag import worst_case as worst_case
@@ -86,11 +86,6 @@ def find_plan(reader: GraphReader, repository_id: str, text: str | None) -> Plan
     return reader.plan(newest)
 
 
-def run_plan(scheduler: Scheduler, options: ExecuteOptions) -> RunResult:
-    """Execute the run to its end."""
-    return scheduler.execute(options.parallel)
-
-
 def wanted(plan: Plan, keys: tuple[str, ...]) -> tuple[str, ...] | None:
     """The named tasks with everything that they depend on, in plan order; None for all. Raises UserError."""
     if not keys:
@@ -104,7 +99,7 @@ def order(plan: Plan, states: tuple[TaskState, ...], keys: tuple[str, ...] | Non
 
 
 def _open_tasks(plan: Plan, states: tuple[TaskState, ...], keys: tuple[str, ...] | None) -> list[Task]:
-    done = {s.task.key for s in states if s.status in ("completed", "split", "cancelled")}
+    done = {s.task.key for s in states if s.status in ("completed", "cancelled")}
     return [p.task for p in plan.tasks if p.task.key not in done and (keys is None or p.task.key in keys)]
 
 

@@ -220,7 +220,7 @@ class Scheduler:
 
     def _status(self, tasks: tuple[TaskState, ...]) -> RunStatus:
         statuses = {state.status for state in tasks}
-        if statuses <= {"completed", "split"} and self._halt is None:  # a branch that does not follow yet is a halt too
+        if statuses <= {"completed"} and self._halt is None:  # a branch that does not follow yet is a halt too
             return "completed"
         if (
             self._halt is not None
