@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agents.chat.json_tools import asked_call, json_values, tool_calls_in_text
@@ -13,7 +13,7 @@ from agents.tools.port import Tool, ToolEnv
 from agents.tools.toolbox import Toolbox, wire_arguments, wire_name
 from agents.transcript import RESULT_CHARS, Transcript
 from agents.window import Composed, Window, WindowLimits, compose
-from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
+from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult, TurnNotice
 from orchestrator.domain.ports import Workspace
 
 _MARGIN = 0.05  # of the prompt's room is left free: the estimate is high, but no promise
@@ -65,27 +65,32 @@ class ChatSession:
         self._ids: set[str] = set()
         self._ok: dict[str, bool] = {}
 
-    def compose(self, notices: Sequence[str], *, withhold_tools: bool = False, shrink: int = 0) -> ModelRequest:
+    def compose(self, notice: TurnNotice, *, shrink: int = 0) -> ModelRequest:
         """The next request (port Session). Raises ValueError while a call waits for its result."""
         if self._transcript.unanswered:
             raise ValueError(f"These calls have no result yet: {', '.join(self._transcript.unanswered)}.")
-        tools = self._tools.finishing_schemas if withhold_tools else self._tools.schemas
-        if withhold_tools:
-            told = render_preamble("overlays/finish_now", tools=" or ".join(self._tools.finishing_tools))
-            notices = [*notices, told]
+        tools = self._tools.finishing_schemas if notice.tools_withheld else self._tools.schemas
         composed = compose(
             self._transcript.head,
             self._transcript.entries,
             self._window,
             self._limits,
             lambda messages: self._chat.estimate(messages, tools),
-            notices=[self._redact(notice) for notice in notices],
+            notices=[*self._told(notice)],
             shrink=shrink,
         )
         # free until only ending is left; then a call is asked for, by name where there is but one
-        choice = self._tools.finishing_tools[0] if len(tools) == 1 else "required" if withhold_tools else "auto"
+        choice = self._tools.finishing_tools[0] if len(tools) == 1 else "required" if notice.tools_withheld else "auto"
         chat_request = ChatRequest(composed.messages, tools, choice)
-        return self._request(composed, chat_request, withhold_tools)
+        return self._request(composed, chat_request, notice.tools_withheld)
+
+    def _told(self, notice: TurnNotice) -> Iterator[str]:
+        left = max(notice.budget - notice.calls_used, 0)
+        yield render_preamble("overlays/budget", used=notice.calls_used, budget=notice.budget, left=left)
+        if notice.tools_withheld:
+            yield render_preamble("overlays/finish_now", tools=" or ".join(self._tools.finishing_tools))
+        elif notice.progress_due:
+            yield render_preamble("overlays/progress_due")
 
     def _request(self, composed: Composed, chat_request: ChatRequest, tools_withheld: bool) -> ModelRequest:
         most_output = self._chat.max_output_tokens
@@ -148,9 +153,10 @@ class ChatSession:
             return "ok" if self._ok[call.call_id] else "failed"
         return "invalid" if call.defect else "answered"
 
-    def remind(self, text: str) -> None:
-        """Add a user message (port Session)."""
-        self._transcript.remind(self._redact(text))
+    def remind(self, warnings: str = "") -> None:
+        """Say that text alone changes nothing (port Session)."""
+        told = render_preamble("overlays/no_action", finish=" or ".join(self._tools.finishing_tools))
+        self._transcript.remind(told + self._redact(warnings))
 
 
 def result_chars(chat: Chat) -> int:

@@ -19,6 +19,16 @@ _TELLING = ("command", "pattern", "path", "description", "summary", "reason", "j
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TurnNotice:
+    """What a model is told with every request of how its work stands; the words are preambles."""
+
+    calls_used: int = 0
+    budget: int = 0
+    tools_withheld: bool = False
+    progress_due: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """A composed model request: what it holds, and what it may cost at most."""
 

@@ -14,7 +14,7 @@ from orchestrator.domain.assignment import Assignment, GrantRequest, PlanningAss
 from orchestrator.domain.attempt import AttemptResult, AttemptSummary, Check, Owner
 from orchestrator.domain.events import Event
 from orchestrator.domain.lifecycle import RunStatus
-from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
+from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult, TurnNotice
 from orchestrator.domain.plan import Plan, PlanningRound, Repository
 from orchestrator.domain.query import QueryResult
 from orchestrator.domain.review import Review
@@ -134,8 +134,8 @@ class Session(Protocol):
     def control_tools(self) -> frozenset[str]:
         """The tools whose effect is the engine's (finish_task, submit_review, …); execute() is not asked for them."""
 
-    def compose(self, notices: Sequence[str], *, withhold_tools: bool = False, shrink: int = 0) -> ModelRequest:
-        """The next request: the window over the transcript with the notices last. `shrink` 1 to 4 cuts the original
+    def compose(self, notice: TurnNotice, *, shrink: int = 0) -> ModelRequest:
+        """The next request: the window over the transcript with the notice last. `shrink` 1 to 4 cuts the original
         to 80, 60, 40, 20 % after a ContextLengthError. Sends nothing, changes nothing."""
 
     def send(self, request: ModelRequest) -> ModelReply:
@@ -149,8 +149,8 @@ class Session(Protocol):
     def answer(self, call: ToolCall, text: str) -> None:
         """Give the call its result in the transcript. Every call of a reply gets exactly one."""
 
-    def remind(self, text: str) -> None:
-        """Add a user message: after a reply without a tool call, or a repair turn."""
+    def remind(self, warnings: str = "") -> None:
+        """After a reply without a tool call: say that text alone changes nothing, with the warnings behind it."""
 
 
 class Worker(Protocol):

@@ -26,6 +26,7 @@ from orchestrator.domain.assignment import (
 )
 from orchestrator.domain.attempt import AttemptSummary, Check
 from orchestrator.domain.finding import Finding
+from orchestrator.domain.model_io import TurnNotice
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.task import Task
 from orchestrator.domain.usage import Usage
@@ -92,7 +93,7 @@ def desk() -> Iterator[World]:
 
 def _sent(made: World, session: ChatSession) -> tuple[str, str, list[str]]:
     """System text, assignment and tools of the first request."""
-    session.send(session.compose(()))
+    session.send(session.compose(TurnNotice()))
     request: Any = made.model.requests[-1]
     messages = request["messages"]
     return messages[0]["content"], messages[1]["content"], [tool["function"]["name"] for tool in request["tools"]]
@@ -304,9 +305,9 @@ def test_a_small_model_gets_small_results(workspace: Workspace) -> None:
     call = {"call": {"tool": "run_command", "arguments": {"command": "seq 1 9000"}}}
     with world(call, {"text": "ok"}, context_window=8_000, max_output_tokens=2_000) as made:
         session = WorkerRole(lambda name: made.chat).begin(ASSIGNMENT, workspace)
-        reply = session.send(session.compose(()))
+        reply = session.send(session.compose(TurnNotice()))
         session.answer(reply.calls[0], session.execute(reply.calls[0]).text)
-        session.send(session.compose(()))
+        session.send(session.compose(TurnNotice()))
         sent: Any = made.model.requests[-1]
         assert len(sent["messages"][3]["content"]) <= 6_000
         assert "read_output" in json.dumps(sent["messages"][3])

@@ -16,7 +16,7 @@ from agents.session import ChatSession, Opening
 from agents.tools import catalogue
 from orchestrator.config.settings import ModelSettings
 from orchestrator.domain.errors import ContextLengthError
-from orchestrator.domain.model_io import ModelReply, ToolCall
+from orchestrator.domain.model_io import ModelReply, ToolCall, TurnNotice
 from orchestrator.domain.ports import Workspace
 from tests.support.chat_world import KEY, FixedClock
 
@@ -28,9 +28,10 @@ class Desk:
     session: ChatSession
     model: ScriptedModel
 
-    def turn(self, *notices: str, withhold_tools: bool = False) -> ModelReply:
+    def turn(self, used: int = 0, *, withhold_tools: bool = False) -> ModelReply:
         """Compose and send one request."""
-        return self.session.send(self.session.compose(notices, withhold_tools=withhold_tools))
+        notice = TurnNotice(calls_used=used, budget=20, tools_withheld=withhold_tools)
+        return self.session.send(self.session.compose(notice))
 
     def work(self, reply: ModelReply) -> list[str]:
         """Execute and answer every call of a reply, as the engine does; the texts of the results."""
@@ -101,21 +102,21 @@ def test_a_call_is_parsed_executed_and_answered(sit: Sit) -> None:
     assert (call.tool, call.pure, call.mutating, call.defect) == ("read_file", True, False, None)
     assert json.loads(call.arguments_json) == {"path": "README.md"}
     desk.work(reply)
-    desk.turn("Tool calls used: 1 of 20.")
+    desk.turn(1)
     assert [message["role"] for message in desk.sent] == ["system", "user", "assistant", "tool", "user"]
     assert desk.sent[2]["tool_calls"][0]["id"] == desk.sent[3]["tool_call_id"] == call.call_id
     assert "Adds numbers" in desk.sent[3]["content"]
-    assert desk.sent[4]["content"] == "Tool calls used: 1 of 20."
+    assert desk.sent[4]["content"] == "Tool calls used: 1 of 20; 19 left."
 
 
 def test_a_request_tells_what_it_may_cost(sit: Sit) -> None:
     """reserved_tokens is the window and a whole reply; an unknown price is None; composing changes nothing."""
     desk = sit({"text": "ok"}, max_output_tokens=1_000)
-    request = desk.session.compose(["n"])
+    request = desk.session.compose(TurnNotice())
     assert request.reserved_tokens == request.window_tokens + 1_000
     assert request.reserved_usd is None
     assert request.window_messages == 3
-    assert desk.session.compose(["n"]) == request
+    assert desk.session.compose(TurnNotice()) == request
     assert desk.model.requests == []
 
 
@@ -133,7 +134,7 @@ def test_bad_calls_are_defects_and_stay_paired(sit: Sit) -> None:
     assert len({call.call_id for call in reply.calls}) == 4
     desk.work(reply)
     desk.turn()
-    said, *results = desk.sent[2:]
+    said, *results, _ = desk.sent[2:]
     assert [call["id"] for call in said["tool_calls"]] == [result["tool_call_id"] for result in results]
     assert all(isinstance(json.loads(call["function"]["arguments"]), dict) for call in said["tool_calls"])
     assert said["tool_calls"][2]["function"]["name"] == "rm_-rf_"
@@ -176,7 +177,7 @@ def test_withheld_tools_leave_only_the_ending_ones(sit: Sit) -> None:
     desk.turn(withhold_tools=True)
     assert desk.offered == ["finish_task", "give_up"]
     assert desk.model.requests[-1]["tool_choice"] == "required"
-    assert desk.sent[-1]["content"].startswith("No tools are left but finish_task or give_up.")
+    assert "\n\nNo tools are left but finish_task or give_up." in desk.sent[-1]["content"]
     desk.turn()
     assert len(desk.offered) == 13
     assert "No tools are left" not in json.dumps(desk.sent)
@@ -191,7 +192,7 @@ def test_a_request_waits_for_every_answer(sit: Sit) -> None:
     reply = desk.turn()
     desk.session.answer(reply.calls[0], "x")
     with pytest.raises(ValueError, match=reply.calls[1].call_id):
-        desk.session.compose([])
+        desk.session.compose(TurnNotice())
     with pytest.raises(ValueError, match="not waiting"):
         desk.session.answer(reply.calls[0], "again")
 
@@ -200,12 +201,12 @@ def test_reminders_join_the_conversation(sit: Sit) -> None:
     """A reply without calls stays, followed by what the engine says to it."""
     desk = sit({"text": "I am done."}, {"text": "ok"})
     assert desk.turn().calls == ()
-    desk.session.remind("Call finish_task.")
+    desk.session.remind("\n[warning: soon]")
     desk.turn()
-    assert [(m["role"], m["content"]) for m in desk.sent[2:]] == [
-        ("assistant", "I am done."),
-        ("user", "Call finish_task."),
-    ]
+    said, reminded = desk.sent[2:4]
+    assert (said["role"], said["content"], reminded["role"]) == ("assistant", "I am done.", "user")
+    assert reminded["content"].startswith("You replied without a tool call.")
+    assert reminded["content"].endswith("only finish_task or give_up ends the work.\n[warning: soon]")
 
 
 def test_long_results_are_read_on_by_their_id(sit: Sit) -> None:
@@ -233,7 +234,7 @@ def test_a_context_length_error_shrinks_and_the_task_stays(sit: Sit) -> None:
         desk.turn()
     sizes = []
     for shrink in (1, 2, 3, 4):
-        request = desk.session.compose((), shrink=shrink)
+        request = desk.session.compose(TurnNotice(), shrink=shrink)
         sizes.append(request.window_tokens)
         assert request.compacted
         try:
@@ -252,7 +253,7 @@ def test_two_hundred_steps_keep_the_endpoints_cache(sit: Sit) -> None:
     desk = sit(_call("read_file", path="app/main.py"), then="repeat")
     compacted = prompt = cached = 0
     for step in range(200):
-        request = desk.session.compose([f"Tool calls used: {step} of 200."])
+        request = desk.session.compose(TurnNotice(calls_used=step, budget=200))
         reply = desk.session.send(request)
         compacted += request.compacted
         prompt, cached = prompt + reply.prompt_tokens, cached + reply.cached_tokens
@@ -262,11 +263,11 @@ def test_two_hundred_steps_keep_the_endpoints_cache(sit: Sit) -> None:
 
 
 def test_secrets_never_reach_the_model(sit: Sit) -> None:
-    """What the settings know as a secret is replaced in results, reminders and notices."""
+    """What the settings know as a secret is replaced in results and warnings."""
     desk = sit(_call("run_command", command="echo hunter2"), {"text": "no"}, {"text": "ok"})
     desk.work(desk.turn())
-    desk.turn("hunter2 notice")
-    desk.session.remind("hunter2 reminder")
+    desk.turn()
+    desk.session.remind("hunter2 warning")
     desk.turn()
     told = [message["content"] for message in desk.sent if message["role"] != "assistant"]
     assert "hunter2" not in json.dumps(told)

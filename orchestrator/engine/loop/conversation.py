@@ -22,7 +22,7 @@ from orchestrator.domain.events import (
     ToolRequested,
     TurnRequested,
 )
-from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
+from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult, TurnNotice
 from orchestrator.domain.ports import Clock, Session, Workspace
 from orchestrator.domain.tools import FINISHING_NAMES
 from orchestrator.domain.verdict import Refuse, Stop, Verdict
@@ -33,7 +33,6 @@ from orchestrator.engine.loop.metering import Meter
 
 _RECENT_CALLS = 10  # told to who decides about a request for more
 _MOST_SHRINKS = 4  # 80, 60, 40, 20 % of the original
-_NO_ACTION = "You replied without a tool call. Text alone changes nothing: call a tool; only {finish} ends the work."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +124,7 @@ class Conversation:
         while True:
             self._go_on()
             self._last_turn = self._meter.last_turn(self._clock.now()) if self._meter else None
-            request = self._session.compose(self._notices(), withhold_tools=self._withholds_tools, shrink=shrink)
+            request = self._session.compose(self._notice(), shrink=shrink)
             turn = self._request(request)
             try:
                 return self._replied(turn, self._session.send(request))
@@ -164,7 +163,7 @@ class Conversation:
             # behind the last turn that fits a bound of run or task, nothing but finishing may be asked for
             self.journal.append_verdicts((self._last_turn,), event.at)
         if not calls:
-            self._session.remind(self._with_warnings(_NO_ACTION.format(finish=" or ".join(sorted(self._ending_tools)))))
+            self._session.remind(self._with_warnings(""))
         return calls
 
     def _numbered(self, call: ToolCall, seq: int) -> ToolCall:
@@ -175,20 +174,14 @@ class Conversation:
             self._meter.settle(event)
         self.journal.append(event)
 
-    @property
-    def _withholds_tools(self) -> bool:
-        return self._last_turn is not None or self.journal.guard_set.withholds_tools
-
-    def _notices(self) -> list[str]:
+    def _notice(self) -> TurnNotice:
         guard_set = self.journal.guard_set
-        left = max(guard_set.budget - guard_set.calls_executed, 0)
-        notices = [f"Tool calls used: {guard_set.calls_executed} of {guard_set.budget}; {left} left."]
-        if self._withholds_tools:
-            finish = " or ".join(sorted(self._ending_tools))
-            notices.append(f"Tools are withheld now: end with {finish}.")
-        elif guard_set.progress_due:
-            notices.append("A progress report is due: call report_progress.")
-        return notices
+        return TurnNotice(
+            calls_used=guard_set.calls_executed,
+            budget=guard_set.budget,
+            tools_withheld=self._last_turn is not None or guard_set.withholds_tools,
+            progress_due=guard_set.progress_due,
+        )
 
     # -- one call -------------------------------------------------------------------------------------------------
 
