@@ -88,11 +88,7 @@ class App:
     def graph(self) -> GraphStore:
         """The graph, reader and writer. Raises GraphError kinds."""
         graph = open_graph(
-            self.home,
-            self._environ,
-            wait_s=self.settings.run.graph_wait_s,
-            redact=self.redact,
-            on_wait=self._waiting,
+            self.home, self._environ, wait_s=self.settings.run.graph_wait_s, redact=self.redact, on_wait=self._waiting
         )
         self._closing.callback(graph.close)
         return graph

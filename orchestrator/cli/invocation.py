@@ -33,11 +33,7 @@ class Invocation:
 
     @contextmanager
     def app(
-        self,
-        flags: Mapping[str, Any] | None = None,
-        environ: Mapping[str, str] | None = None,
-        *,
-        logged: bool = True,
+        self, flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None, *, logged: bool = True
     ) -> Iterator[App]:
         """The wired application for this folder. `flags` are settings given on the command line, by dotted name (None:
         not given); `environ` replaces the environment. `logged` opens the log file, which needs a usable repository."""

@@ -24,10 +24,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(?i)\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "<UUID>"),
         (r"0x[0-9a-fA-F]{4,}", "<ADDR>"),
         (r"\b(?=[a-fA-F]*[0-9])(?=[0-9]*[a-fA-F])[0-9a-fA-F]{7,64}\b", "<SHA>"),
-        (
-            r"(?<!\d)(?:\d+[hm] ?){0,2}\d+(?:\.\d+)?\s?(?:[mnuµ]?s|min|secs?|seconds?|minutes?|milliseconds?)\b",
-            "<DUR>",
-        ),
+        (r"(?<!\d)(?:\d+[hm] ?){0,2}\d+(?:\.\d+)?\s?(?:[mnuµ]?s|min|secs?|seconds?|minutes?|milliseconds?)\b", "<DUR>"),
         (r"(host|\b\d{1,3}(?:\.\d{1,3}){3}|\[::1?\]):\d+", r"\1:<PORT>"),
         (r"(?i)\bpid[=: ] ?\d+", "<PID>"),
         (r"(\.\w+):\d+(?::\d+)?", r"\1:<L>"),

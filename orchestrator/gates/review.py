@@ -14,12 +14,7 @@ from orchestrator.gates.finding import make_finding
 ReviewStrictness = Literal["strict", "normal", "lenient"]
 _MOST_ERRORS: Mapping[ReviewStrictness, int] = {"strict": 0, "normal": 0, "lenient": 2}
 _MOST_WARNINGS: Mapping[ReviewStrictness, int] = {"strict": 0, "normal": 3, "lenient": 10}
-_SEVERITIES: Mapping[str, Severity] = {
-    "critical": "critical",
-    "error": "error",
-    "warning": "warning",
-    "info": "info",
-}
+_SEVERITIES: Mapping[str, Severity] = {"critical": "critical", "error": "error", "warning": "warning", "info": "info"}
 _GROUPS: Mapping[str, Literal["security", "functionality", "code_quality", "other"]] = {
     "security": "security",
     "functionality": "functionality",

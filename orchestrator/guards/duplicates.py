@@ -111,9 +111,7 @@ class Duplicates:
             return replace(self, failures=self._failed(event))
         signature = event.call.signature
         return replace(
-            self,
-            results=remember(self.results, signature, event.seq),
-            failures=forget(self.failures, signature),
+            self, results=remember(self.results, signature, event.seq), failures=forget(self.failures, signature)
         )
 
     def _changed(self, event: ToolFinished) -> Duplicates:

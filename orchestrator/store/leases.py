@@ -82,11 +82,7 @@ class Leases(Records):
         found = tx.run("claim_candidates", keys=keys, limit=CANDIDATES, **bounds)
         for candidate in sorted(found, key=itemgetter("readyKey")):
             won = tx.run(
-                "claim_task",
-                taskId=candidate["id"],
-                owner=request.owner,
-                token=token,
-                until=iso(request.lease_until),
+                "claim_task", taskId=candidate["id"], owner=request.owner, token=token, until=iso(request.lease_until)
             )
             if won:
                 return self._begin(tx, request, token, won[0]["task"], repository)

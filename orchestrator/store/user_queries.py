@@ -27,12 +27,7 @@ class UserQueries:
         self._connection = connection
 
     def query(
-        self,
-        cypher: str,
-        parameters: Mapping[str, Any] | None = None,
-        *,
-        write: bool = False,
-        limit: int | None = None,
+        self, cypher: str, parameters: Mapping[str, Any] | None = None, *, write: bool = False, limit: int | None = None
     ) -> QueryResult:
         """Run Cypher and return at most `limit` rows (an empty answer of the embedded server has no columns). Raises
         QueryError for what the user's Cypher got wrong, a write without `write` among it."""

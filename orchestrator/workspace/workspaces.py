@@ -79,10 +79,7 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
         if prepared and not self._mounts:
             prepared.copy_into(place.tree)
         readable = readable_paths(
-            self.environ,
-            real_home,
-            self.settings.sandbox.read_paths,
-            [mount.source / "bin/python" for mount in shared],
+            self.environ, real_home, self.settings.sandbox.read_paths, [mount.source / "bin/python" for mount in shared]
         )
         box = SandboxSpec(
             tree=place.tree,

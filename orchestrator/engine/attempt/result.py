@@ -9,12 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from orchestrator.domain.attempt import AttemptResult, AttemptSummary, Decision, VerificationResult
-from orchestrator.domain.errors import (
-    DiskFullError,
-    ModelError,
-    OrchestrateError,
-    WorkspaceError,
-)
+from orchestrator.domain.errors import DiskFullError, ModelError, OrchestrateError, WorkspaceError
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.domain.review import Review

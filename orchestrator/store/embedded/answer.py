@@ -97,11 +97,7 @@ def ensure_reader(folder: Path) -> None:
 
 
 def _create_reader(folder: Path, state: State) -> None:
-    user = {
-        "name": READER,
-        "password": password(folder / "reader-password"),
-        "databases": {DATABASE: ["readers"]},
-    }
+    user = {"name": READER, "password": password(folder / "reader-password"), "databases": {DATABASE: ["readers"]}}
     token = base64.b64encode(f"root:{password(folder / 'root-password')}".encode()).decode()
     request = urllib.request.Request(
         f"http://127.0.0.1:{state.http_port}/api/v1/server",
