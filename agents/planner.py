@@ -48,7 +48,7 @@ class PlannerRole:
     def decide(self, request: GrantRequest) -> ChatSession:
         """Open a one-turn decision."""
         opening = Opening(render_preamble("decider"), _asked(request), {})
-        return ChatSession(self.chat_of(None), catalogue.ARBITER, opening, None, redact=self.redact)
+        return ChatSession(self.chat_of(None), catalogue.DECIDER, opening, None, redact=self.redact)
 
 
 def _told(assignment: PlanningAssignment, brief: PromptText) -> str:

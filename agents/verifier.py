@@ -21,7 +21,7 @@ _DIFF_PAGES = 6  # a longer diff is cut in the assignment, which says so, and re
 
 @dataclass(frozen=True, slots=True)
 class VerifierRole:
-    """The port Reviewer. QC is told the threshold of the settings that its review is judged by."""
+    """The port Verifier. QC is told the threshold of the settings that its review is judged by."""
 
     chat_of: Callable[[str | None], Chat]
     settings: ReviewSettings

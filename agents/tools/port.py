@@ -1,4 +1,4 @@
-"""What a tool is: arguments as one pydantic model, a function over a Bench, and what the guards must know of it."""
+"""What a tool is: arguments as one pydantic model, a function over a ToolEnv, and what the guards must know of it."""
 
 from __future__ import annotations
 

@@ -199,3 +199,16 @@ def test_a_new_run_tells_a_task_why_a_bound_stopped_it(story: Story, model: Serv
     assert "loop_detected" in told or "stalled" in told
     assert story.ask("MATCH (a:Attempt) RETURN a.stage AS stage ORDER BY a.number") == [{"stage": 1}, {"stage": 2}]
     assert story.ask("MATCH (:Attempt {number: 2})-[:CONCLUDED]->(d) RETURN d.stage AS stage") == [{"stage": 2}]
+
+
+def test_a_workspace_that_cannot_be_prepared_fails_its_task_after_two_attempts(story: Story, model: Serve) -> None:
+    """No attempt ever begins its work, and yet they count as infrastructure failures: nothing is retried for ever."""
+    model(script(worker("subtract", finish()), review()))
+    story.environ["ORCHESTRATE_WORKSPACE_PREPARE"] = '["exit 3"]'
+    story.plan(plan_of(task("subtract")))
+
+    done = story.run("execute", "--json")
+
+    assert done.returncode == 1, done.stderr
+    (ended,) = json.loads(done.stdout)["tasks"]
+    assert (ended["status"], ended["attempts"], ended["stopReason"]) == ("failed", 2, "attempts_exhausted")

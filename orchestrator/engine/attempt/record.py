@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 class AttemptRecord:
     """One attempt's node from its start to its end. A context manager: on the way out it computes the AttemptResult of
-    whatever ended the attempt and writes it. An AttemptEnded and a WorkspaceError end here; what ends the run, and
-    defects of ours, are raised on once the node is closed. If the graph is away the next process closes it."""
+    whatever ended the attempt and writes it. An AttemptEnded and a WorkspaceError end here, unless they halt the run;
+    what does, and defects of ours, are raised on once the node is closed. If the graph is away the next process closes
+    it."""
 
     def __init__(self, services: Services, claim: Claim) -> None:
         self.result: AttemptResult | None = None
@@ -33,12 +34,12 @@ class AttemptRecord:
         self.worker_output = ""
         self._services = services
         self._claim = claim
-        self._start: Start | None = None
+        self.start: Start | None = None
+        """Where it begins, as soon as that is known: an end before the work has begun counts with the earlier ones."""
         self._began = services.clock.monotonic()
 
     def begin(self, start: Start, model: str) -> None:
         """Store where the attempt begins, under which limits."""
-        self._start = start
         task, guards = self._claim.task, self._services.settings.guards
         allowed, budget = list(start.allowed_paths), task.tool_call_budget
         limits = {"guards": guards.model_dump(mode="json"), "budget": budget, "allowedPaths": allowed}
@@ -100,7 +101,7 @@ class AttemptRecord:
         return isinstance(error, AttemptEnded | WorkspaceError)
 
     def _result(self, end: AttemptEnd, commit: str | None, head_before: str | None) -> AttemptResult:
-        task, start, run = self._claim.task, self._start, self._services.settings.run
+        task, start, run = self._claim.task, self.start, self._services.settings.run
         verified_tree = end.verified.tree if end.verified else None
         worked_on = self.conversation.tree if self.conversation else None
         return attempt_result(

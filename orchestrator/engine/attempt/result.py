@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from orchestrator.domain.attempt import AttemptResult, AttemptSummary, Decision, VerificationResult
-from orchestrator.domain.errors import DiskFullError, ModelError, OrchestrateError, WorkspaceError
+from orchestrator.domain.errors import DiskFullError, ModelError, OrchestrateError, UserError, WorkspaceError
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.domain.review import Review
@@ -90,6 +90,8 @@ class AttemptEnd:
         if isinstance(error, AttemptEnded):
             return error.end
         if isinstance(error, DiskFullError):  # the run's trouble, and no task's fault
+            return cls.interrupted(str(error), halt=error)
+        if isinstance(error, UserError):  # no sandbox to be had, for example: nobody has tried the work
             return cls.interrupted(str(error), halt=error)
         if isinstance(error, WorkspaceError):
             return cls.failed("workspace_error", str(error))

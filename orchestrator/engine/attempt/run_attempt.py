@@ -27,7 +27,7 @@ def run_attempt(services: Services, plan: Plan, claim: Claim, meter: Meter | Non
     closed, and GraphError kinds: the graph is away, nothing more may happen, and the next process closes the attempt.
     """
     with AttemptRecord(services, claim) as record:
-        start = find_start(services, claim)
+        start = record.start = find_start(services, claim)
         work = take_over(start, record) or do_work(services, plan, claim, start, meter, record)
         with fresh_checkout(services, claim, start, work) as checkout:
             verified = verify(services, plan, claim, start, work, checkout)

@@ -79,20 +79,23 @@ def run_checks(
     tree: str,
     known: Iterable[Check] = (),
 ) -> tuple[Check, ...]:
-    """Run and record the verification commands over `tree` one after the other; one without an answer is run once more,
-    one of the `known` that passed over this very tree is not run again."""
+    """Run and record the verification commands over `tree` one after the other, each recorded when it has ended; one
+    without an answer is run once more, one of the `known` that passed over this very tree is not run again. Raises
+    AttemptEnded between two of them when everything is cut short."""
     task, attempt, now = claim.task.key, claim.number, services.clock.now
     services.listener(ChecksStarted(at=now(), task=task, attempt=attempt, commands=commands))
     passed = passed_over(tree, known)
-    checks = []
+    checks: list[Check] = []
     for number, command in enumerate(dict.fromkeys(commands), start=1):
+        if services.cancelled.is_set():
+            raise AttemptEnded(AttemptEnd.interrupted(services.cancelled.reason))
         check_id = f"{pass_id}:check{number}"
         if command in passed:
-            checks.append(reused(passed[command], check_id=check_id, pass_id=pass_id, at=now()))
+            check = reused(passed[command], check_id=check_id, pass_id=pass_id, at=now())
         else:
-            checks.append(_run(services, workspace, command, check_id=check_id, pass_id=pass_id, tree=tree))
-    services.writer.record_checks(claim, checks)
-    for check in checks:
+            check = _run(services, workspace, command, check_id=check_id, pass_id=pass_id, tree=tree)
+        services.writer.record_checks(claim, (check,))
+        checks.append(check)
         services.listener(
             CheckFinished(
                 at=now(),

@@ -98,7 +98,8 @@ class Conversation:
         self._recent: deque[str] = deque(maxlen=_RECENT_CALLS)
 
     def run(self) -> ConversationResult:
-        """Turn after turn until something ends it. Raises GraphError kinds; everything else is a result."""
+        """Turn after turn until something ends it. Raises GraphError, WorkspaceError and UserError kinds; what the
+        model or a guard did is a result."""
         try:
             while True:
                 for call in self._ask():
@@ -199,7 +200,7 @@ class Conversation:
             self._go_on()
         result, status = self._answer(call, earlier, verdicts)
         self._finish(call, result, status)
-        if call.tool in self._ending_tools and status == "ok":
+        if call.tool in self._ending_tools and status == "ok" and self.journal.stop is None:
             raise ConversationEnded(ConversationResult(reason="submitted", tool=call.tool, arguments=call.arguments))
 
     def _answer(

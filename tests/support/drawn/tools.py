@@ -11,7 +11,7 @@ _ROLES = {"worker": catalogue.WORKER, "QC": catalogue.VERIFIER, "PM": catalogue.
 
 def roles() -> str:
     """Every tool, with its arguments and who has it."""
-    tools = {tool.name: tool for kit in (*_ROLES.values(), catalogue.ARBITER) for tool in reversed(kit)}
+    tools = {tool.name: tool for kit in (*_ROLES.values(), catalogue.DECIDER) for tool in reversed(kit)}
     ordered = sorted(tools.values(), key=lambda tool: (tool.run is None, tool.name))
     return table(("tool", "arguments", "what it does", "who has it"), map(_row, ordered))
 
