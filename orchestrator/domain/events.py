@@ -89,7 +89,7 @@ class ToolRequested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFinished:
-    """A call has its result. `tree_after` is set after every mutating call."""
+    """A call has its result. `tree_after` is set after every mutating call of which a snapshot could be taken."""
 
     at: datetime
     call: ToolCall

@@ -151,11 +151,11 @@ def _round(
     return dialogue, session.model
 
 
-def _read(ending: ConversationResult, goal: str) -> tuple[PlanFile | None, tuple[str, ...]]:
+def _read(ended: ConversationResult, goal: str) -> tuple[PlanFile | None, tuple[str, ...]]:
     """The submitted plan, or what is wrong with it (never both)."""
-    if ending.reason != "submitted":
-        return None, (f"no plan was submitted: {ending.reason}. {ending.detail}",)
-    examined = examine(PlanSource({**ending.arguments, "goal": goal}))  # the goal is the user's, in their words
+    if ended.reason != "submitted":
+        return None, (f"no plan was submitted: {ended.reason}. {ended.detail}",)
+    examined = examine(PlanSource({**ended.arguments, "goal": goal}))  # the goal is the user's, in their words
     if examined.plan is None:
         return None, tuple(str(defect) for defect in (*examined.defects, *examined.refusals))
     return examined.plan, ()

@@ -17,7 +17,7 @@ from orchestrator.guards.limits import GuardLimits
 from tests.support.guard_scripts import START, call, reply
 
 
-def _panel(**limits: float) -> GuardSet:
+def _guards(**limits: float) -> GuardSet:
     return GuardSet.begin(GuardLimits(deadline_s=None).model_copy(update=limits), 1000, ())
 
 
@@ -52,7 +52,7 @@ def _stop(verdict: Verdict) -> Stop:
 
 def test_tokens_are_reserved_before_and_committed_after() -> None:
     """Tokens: a turn that could exceed the limit is not sent; what was reserved and not used is free again."""
-    guard_set = _panel(max_tokens=1000)
+    guard_set = _guards(max_tokens=1000)
     guard_set, verdict = guard_set.observe(_turn(1, tokens=900))
     guard_set, _ = guard_set.observe(_reply(1, tokens=100))
     guard_set, verdict = guard_set.observe(_turn(2, tokens=900))
@@ -67,7 +67,7 @@ def test_tokens_are_reserved_before_and_committed_after() -> None:
 
 def test_an_unsettled_turn_counts_in_full() -> None:
     """Tokens: a crash between request and reply refills nothing."""
-    guard_set = _panel(max_tokens=1000)
+    guard_set = _guards(max_tokens=1000)
     guard_set, _ = guard_set.observe(_turn(1, tokens=600))
     guard_set, _ = guard_set.observe(Resumed(at=START, last_event_at=START))
     _, verdict = guard_set.observe(_turn(2, tokens=600))
@@ -76,7 +76,7 @@ def test_an_unsettled_turn_counts_in_full() -> None:
 
 def test_spending_warns_at_80_and_95_percent_once_each() -> None:
     """Tokens, cost: the same warnings as the budget's, with what is left."""
-    guard_set, warnings = _panel(max_cost_usd=1.0), []
+    guard_set, warnings = _guards(max_cost_usd=1.0), []
     for seq in range(1, 100):
         for event in (_turn(seq), _reply(seq, usd=0.01)):
             guard_set, verdicts = guard_set.judge(event)
@@ -86,16 +86,16 @@ def test_spending_warns_at_80_and_95_percent_once_each() -> None:
 
 def test_an_unknown_price_refuses_at_the_start_under_a_cost_limit_only() -> None:
     """Cost: an unknown price is a state of its own."""
-    _, verdict = _panel(max_cost_usd=5).observe(_turn(1, usd=None))
+    _, verdict = _guards(max_cost_usd=5).observe(_turn(1, usd=None))
     assert _stop(verdict).code == "cost_limit"
     assert "unknown price" in _stop(verdict).message
-    guard_set, _ = _panel(max_tokens=100).observe(_turn(1, usd=None))
+    guard_set, _ = _guards(max_tokens=100).observe(_turn(1, usd=None))
     assert guard_set.stopped is None
 
 
 def test_the_deadline_warns_and_stops_before_the_next_turn() -> None:
     """Deadline: elapsed time from the first turn on."""
-    guard_set, _ = _panel(deadline_s=100).observe(_turn(1))
+    guard_set, _ = _guards(deadline_s=100).observe(_turn(1))
     guard_set, verdict = guard_set.observe(_reply(1, seconds=80))
     assert isinstance(verdict, Warn)
     guard_set, _ = guard_set.observe(_reply(1, seconds=120))
@@ -106,7 +106,7 @@ def test_the_deadline_warns_and_stops_before_the_next_turn() -> None:
 
 def test_the_call_that_finishes_is_heard_after_the_deadline() -> None:
     """Deadline: it stops before further work, not before the end of it."""
-    guard_set, _ = _panel(deadline_s=100).observe(_turn(1))
+    guard_set, _ = _guards(deadline_s=100).observe(_turn(1))
     late = START + timedelta(seconds=200)
     guard_set, _ = guard_set.observe(ToolRequested(at=late, turn_seq=1, call=call("finish_task")))
     assert guard_set.stopped is None
@@ -116,7 +116,7 @@ def test_the_call_that_finishes_is_heard_after_the_deadline() -> None:
 
 def test_time_between_a_death_and_resumed_counts_for_no_deadline() -> None:
     """Deadline: a night between two processes is no working time."""
-    guard_set, _ = _panel(deadline_s=100).observe(_turn(1))
+    guard_set, _ = _guards(deadline_s=100).observe(_turn(1))
     resumed = Resumed(at=START + timedelta(seconds=10_010), last_event_at=START + timedelta(seconds=10))
     guard_set, _ = guard_set.observe(resumed)
     guard_set, _ = guard_set.observe(_turn(2, seconds=10_050))
@@ -128,7 +128,7 @@ def test_time_between_a_death_and_resumed_counts_for_no_deadline() -> None:
 def test_waiting_for_rate_limits_is_no_working_time() -> None:
     """Deadline: working time leaves waitMs out, elapsed time does not."""
     for limits, stopped in (({"working_time_s": 100.0}, False), ({"deadline_s": 100.0}, True)):
-        guard_set, _ = _panel(**limits).observe(_turn(1))
+        guard_set, _ = _guards(**limits).observe(_turn(1))
         guard_set, _ = guard_set.observe(_reply(1, seconds=150, wait_ms=90_000))
         guard_set, _ = guard_set.observe(_turn(2, seconds=151))
         assert (guard_set.stopped is not None) is stopped
@@ -145,15 +145,15 @@ def _shares(guard_set: GuardSet, *events: TurnRequested | ReplyReceived) -> list
 def test_what_a_turn_reserves_is_warned_of() -> None:
     """Settled and reserved together cross 80 %, once, whatever the turn then costs."""
     events = (_turn(1, tokens=850), _reply(1, tokens=10), _turn(2, tokens=850), _reply(2, tokens=10))
-    assert _shares(_panel(max_tokens=1000), *events) == [("tokens", 0.85)]
+    assert _shares(_guards(max_tokens=1000), *events) == [("tokens", 0.85)]
 
 
 def test_a_turn_that_jumps_over_both_shares_is_warned_of_twice() -> None:
     """80 and 95 % are each told once, also when one turn crosses both."""
     events = (_turn(1, tokens=960), _reply(1, tokens=10), _turn(2, tokens=960), _reply(2, tokens=10))
-    assert _shares(_panel(max_tokens=1000), *events) == [("tokens", 0.96), ("tokens", 0.96)]
+    assert _shares(_guards(max_tokens=1000), *events) == [("tokens", 0.96), ("tokens", 0.96)]
     late = (_turn(1), _reply(1, seconds=97), _turn(2, seconds=98), _reply(2, seconds=99))
-    assert _shares(_panel(deadline_s=100), *late) == [("deadline", 0.97), ("deadline", 0.98)]
+    assert _shares(_guards(deadline_s=100), *late) == [("deadline", 0.97), ("deadline", 0.98)]
 
 
 FINISHES = (("finish_task", None), ("give_up", None), ("read_file", "token_limit"), ("report_progress", "token_limit"))
@@ -162,7 +162,7 @@ FINISHES = (("finish_task", None), ("give_up", None), ("read_file", "token_limit
 @pytest.mark.parametrize(("tool", "code"), FINISHES)
 def test_the_last_turn_that_fits_is_the_finishing_one(tool: str, code: str | None) -> None:
     """Tools are withheld when no further turn is going to fit; in that turn only finishing is heard."""
-    guard_set = _panel(max_tokens=1000)
+    guard_set = _guards(max_tokens=1000)
     for seq in (1, 2):
         assert not guard_set.withholds_tools
         for event in (_turn(seq, tokens=500), _reply(seq, tokens=200)):
@@ -179,7 +179,7 @@ def test_the_last_turn_that_fits_is_the_finishing_one(tool: str, code: str | Non
 
 def test_dollars_have_their_finishing_turn_too() -> None:
     """Cost."""
-    guard_set = _panel(max_cost_usd=1.0)
+    guard_set = _guards(max_cost_usd=1.0)
     for seq in (1, 2, 3):
         assert not guard_set.withholds_tools
         for event in (_turn(seq, usd=0.3), _reply(seq, usd=0.2)):
@@ -193,7 +193,7 @@ def test_dollars_have_their_finishing_turn_too() -> None:
 @pytest.mark.parametrize(("limits", "wait_ms"), [({"deadline_s": 100.0}, 0), ({"working_time_s": 70.0}, 30_000)])
 def test_time_has_its_finishing_turn_too(limits: dict[str, float], wait_ms: float) -> None:
     """A turn as long as the last one would end behind the limit; waits do not count for working time."""
-    guard_set = _panel(**limits)
+    guard_set = _guards(**limits)
     for event in (_turn(1), _reply(1, seconds=40, wait_ms=wait_ms)):
         guard_set, _ = guard_set.judge(event)
     assert not guard_set.withholds_tools
@@ -208,17 +208,17 @@ def test_time_has_its_finishing_turn_too(limits: dict[str, float], wait_ms: floa
 
 def test_a_deadline_tells_what_is_left_of_it() -> None:
     """Deadline: the nearer of elapsed and working time, None without a bound."""
-    guard_set, _ = _panel(deadline_s=100, working_time_s=60).observe(_turn(1))
+    guard_set, _ = _guards(deadline_s=100, working_time_s=60).observe(_turn(1))
     guard_set, _ = guard_set.observe(_reply(1, seconds=20, wait_ms=5_000))
     assert guard_set.seconds_left(START + timedelta(seconds=30)) == 35
-    assert _panel().seconds_left(START) is None
+    assert _guards().seconds_left(START) is None
 
 
 @given(st.lists(st.tuples(st.integers(1, 300), st.integers(0, 300), st.integers(0, 30)), min_size=1, max_size=40))
 def test_the_bounds_are_hard_and_replay_agrees(turns: list[tuple[int, int, int]]) -> None:
     """Whatever turns use of what they reserved, nothing exceeds the limit, each share is told once,
     and the GuardSet folded again from what was recorded is the live one."""
-    guard_set = begun = _panel(max_tokens=1000, deadline_s=600)
+    guard_set = begun = _guards(max_tokens=1000, deadline_s=600)
     events: list[TurnRequested | ReplyReceived] = []
     told: list[tuple[str, object]] = []
     seconds = 0.0

@@ -42,7 +42,7 @@ def do_work(
         if ended.tool != "finish_task":
             raise AttemptEnded(AttemptEnd.of_conversation(ended))
         output = str(ended.arguments.get("summary", ""))
-        record.hand_in(output, conversation.tree)
+        record.hand_in(output, conversation.tree)  # before the snapshot: only what was handed in can be rejected
         allowed = tuple(dict.fromkeys((*start.allowed_paths, *controls.granted_paths)))
         return Work(output=output, tree=_snapshot(claim, workspace, conversation.tree), allowed_paths=allowed)
 

@@ -99,8 +99,8 @@ def _ask(
     ended = dialogue.result
     if ended.reason == "submitted":
         return _judged(services, opened, dialogue)
-    _end_with(ended, verified)
-    return ReviewResult(error=_none(ended))
+    _raise_if_final(ended, verified)
+    return ReviewResult(error=_no_review(ended))
 
 
 def _judged(services: Services, opened: Review, dialogue: Dialogue) -> ReviewResult:
@@ -125,17 +125,17 @@ def _judged(services: Services, opened: Review, dialogue: Dialogue) -> ReviewRes
     return ReviewResult(review=review, unproven=judged.unproven)
 
 
-def _end_with(ended: ConversationResult, verified: VerificationResult) -> None:
+def _raise_if_final(ended: ConversationResult, verified: VerificationResult) -> None:
     """What would hold again if QC were asked once more ends the attempt, through no fault of the work or of QC."""
     if ended.reason == "interrupted":
         raise AttemptEnded(AttemptEnd.interrupted(ended.detail, verified=verified))
     if bound := halts(ended.stop):  # under a higher bound QC is asked again
-        raise AttemptEnded(AttemptEnd.interrupted(_none(ended), verified=verified, halt=bound))
+        raise AttemptEnded(AttemptEnd.interrupted(_no_review(ended), verified=verified, halt=bound))
     if ended.error is not None:
-        raise AttemptEnded(AttemptEnd.failed("model_error", _none(ended), verified=verified, halt=ended.error))
+        raise AttemptEnded(AttemptEnd.failed("model_error", _no_review(ended), verified=verified, halt=ended.error))
 
 
-def _none(ended: ConversationResult) -> str:
+def _no_review(ended: ConversationResult) -> str:
     return f"QC gave no review: {ended.reason}. {ended.detail}"
 
 

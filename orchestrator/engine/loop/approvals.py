@@ -65,10 +65,10 @@ class AskPlanner:
         return _grant(dialogue.result, session.model)
 
 
-def _grant(ending: ConversationResult, model: str) -> Grant:
-    if ending.reason != "submitted":
-        return refused_grant(f"The PM gave no decision ({ending.reason}).", model)
-    answer = ending.arguments
+def _grant(ended: ConversationResult, model: str) -> Grant:
+    if ended.reason != "submitted":
+        return refused_grant(f"The PM gave no decision ({ended.reason}).", model)
+    answer = ended.arguments
     return Grant(
         granted=bool(answer.get("granted")),
         amount=int(answer.get("amount") or 0),

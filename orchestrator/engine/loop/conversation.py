@@ -1,7 +1,7 @@
 """The choke point: the one loop in which a model is asked and a tool is called, for workers, reviews and planning.
 
-Before every model call and every tool call the guards are asked, and here alone a Stop ends the conversation, so that
-no role can ignore it. Everything is recorded, then judged, then acted upon.
+Every event is recorded, then judged by the guards, then acted upon: what is asked for is done only if none says Stop,
+and here alone a Stop ends the conversation, so that no role can ignore it.
 """
 
 from __future__ import annotations
