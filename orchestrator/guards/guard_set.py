@@ -163,7 +163,8 @@ class GuardSet:
         return after, tuple(spoken)
 
     def _failed(self, error: Exception) -> tuple[GuardSet, tuple[Verdict, ...]]:
-        failed = Rule("guard_set", "guard_failed").stop(1, 0, {"error": f"{type(error).__name__}: {error}"})
+        # "panel" is what recorded graphs call the set
+        failed = Rule("panel", "guard_failed").stop(1, 0, {"error": f"{type(error).__name__}: {error}"})
         return replace(self, stopped=failed), (failed,)
 
 
