@@ -158,6 +158,9 @@ class GuardSet:
             spoken.append(refused)
         spoken.sort(key=attrgetter("rank"), reverse=True)
         stopped = spoken[0] if spoken and isinstance(spoken[0], Stop) else None
+        spoken = [
+            verdict for verdict in spoken if verdict is stopped or not isinstance(verdict, Stop)
+        ]  # one end, one Stop
         repeats = _repeats(event) if isinstance(event, ReplyReceived) else self.repeats
         after = GuardSet(self.limits, tuple(guard for guard, _ in pairs), duplicates, repeats, stopped)
         return after, tuple(spoken)
