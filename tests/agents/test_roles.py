@@ -24,13 +24,13 @@ from orchestrator.domain.assignment import (
     PlanningAssignment,
     ReviewAssignment,
 )
-from orchestrator.domain.attempt import AttemptSummary, Check
+from orchestrator.domain.attempt import Check
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.model_io import TurnNotice
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.task import Task
-from orchestrator.domain.usage import Usage
 from tests.support.chat_world import World, world
+from tests.support.samples import attempt_summary
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TASK = Task(
@@ -99,30 +99,6 @@ def _sent(made: World, session: ChatSession) -> tuple[str, str, list[str]]:
     return messages[0]["content"], messages[1]["content"], [tool["function"]["name"] for tool in request["tools"]]
 
 
-def _previous(**changes: Any) -> AttemptSummary:
-    summary = AttemptSummary(
-        id="a1",
-        task_key="health-route",
-        run_id="r1",
-        number=1,
-        status="rejected",
-        stage=1,
-        stop_reason="gate_failed",
-        stop_detail="Two checks failed.",
-        started_at=NOW,
-        last_event_at=NOW,
-        finished_at=NOW,
-        model="m",
-        tool_call_budget=20,
-        tree_before=None,
-        tree_after=None,
-        worker_output="I did it.",
-        commit=None,
-        usage=Usage(),
-    )
-    return replace(summary, **changes)
-
-
 def test_a_worker_is_told_its_task_bounds_and_how_to_finish(desk: World, workspace: Workspace) -> None:
     """The assignment names task, attempt, criteria, commands, paths, budget; the preamble finish_task and reports."""
     system, told, tools = _sent(desk, WorkerRole(lambda name: desk.chat).begin(ASSIGNMENT, workspace))
@@ -162,7 +138,7 @@ def test_a_worker_is_told_its_task_bounds_and_how_to_finish(desk: World, workspa
 
 def test_a_next_attempt_is_told_what_was_wrong(desk: World, workspace: Workspace) -> None:
     """Findings, required fixes, failed checks and the reason of the attempt before are in the assignment."""
-    again = replace(ASSIGNMENT, findings=(FINDING,), failed_checks=(CHECK,), previous=_previous())
+    again = replace(ASSIGNMENT, findings=(FINDING,), failed_checks=(CHECK,), previous=attempt_summary())
     _, told, _ = _sent(desk, WorkerRole(lambda name: desk.chat).begin(again, workspace))
     assert "[error] check_failed at tests/test_health.py: test_health fails\n  Required: make it pass" in told
     assert "`pytest -q`: failed, exit code 1" in told
@@ -173,7 +149,7 @@ def test_a_next_attempt_is_told_what_was_wrong(desk: World, workspace: Workspace
 
 def test_a_stopped_attempt_is_not_repeated_unchanged(desk: World, workspace: Workspace) -> None:
     """After a stop by a bound the assignment says so and asks for another way."""
-    stopped = _previous(status="stopped", stop_reason="loop_detected", stop_detail="The same call 5 times.")
+    stopped = attempt_summary(status="stopped", stop_reason="loop_detected", stop_detail="The same call 5 times.")
     _, told, _ = _sent(desk, WorkerRole(lambda name: desk.chat).begin(replace(ASSIGNMENT, previous=stopped), workspace))
     assert "ended as loop_detected. The same call 5 times." in told
     assert "Take another way" in told

@@ -12,35 +12,16 @@ from orchestrator.domain.attempt import AttemptSummary
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS, TASK_STOPS
-from orchestrator.domain.usage import Usage
 from orchestrator.engine.attempt.result import AttemptEnd
 from orchestrator.gates.failure_report import failure_report
 from orchestrator.gates.retry import Exhausted, RetryPolicy, consumes_attempt, resumes
+from tests.support.samples import attempt_summary
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 FINDING = Finding(
     code="check_failed", severity="error", message="`x` exited with 1.", source="check", fingerprint="f1:1"
 )
-ATTEMPT = AttemptSummary(
-    id="t:1",
-    task_key="t",
-    run_id="r",
-    number=1,
-    status="rejected",
-    stage=1,
-    stop_reason="gate_failed",
-    stop_detail="",
-    started_at=NOW,
-    last_event_at=NOW,
-    finished_at=NOW,
-    model="m",
-    tool_call_budget=20,
-    tree_before=None,
-    tree_after=None,
-    worker_output="",
-    commit=None,
-    usage=Usage(),
-)
+ATTEMPT = attempt_summary(stop_detail="", worker_output="")
 
 
 def ended(status: AttemptStatus, reason: str) -> AttemptSummary:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from orchestrator.domain.attempt import AttemptResult, Decision, Owner
+from orchestrator.domain.attempt import AttemptResult, AttemptSummary, Decision, Owner
 from orchestrator.domain.events import (
     BudgetDecided,
     CallStatus,
@@ -202,6 +204,31 @@ def call(seq: int, tool: str = "write_file", **changes: object) -> ToolCall:
         "writes_to": ("shop/m.py",),
     }
     return ToolCall(**fields | changes)  # type: ignore[arg-type]  # a keyword builder for tests
+
+
+def attempt_summary(**changes: Any) -> AttemptSummary:
+    """A first attempt that its gate rejected, as the graph tells it."""
+    summary = AttemptSummary(
+        id="t:1",
+        task_key="t",
+        run_id="r",
+        number=1,
+        status="rejected",
+        stage=1,
+        stop_reason="gate_failed",
+        stop_detail="Two checks failed.",
+        started_at=T0,
+        last_event_at=T0,
+        finished_at=T0,
+        model="m",
+        tool_call_budget=20,
+        tree_before=None,
+        tree_after=None,
+        worker_output="I did it.",
+        commit=None,
+        usage=Usage(),
+    )
+    return replace(summary, **changes)
 
 
 def turn(seq: int, at: datetime = T0, counters: GuardCounters | None = None, **changes: object) -> TurnRequested:
