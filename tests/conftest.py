@@ -7,6 +7,7 @@ import os
 import pytest
 from hypothesis import settings
 
+from tests.support.embedded_cache import share_cache
 from tests.support.graph_servers import (
     any_graph,
     embedded_graph,
@@ -25,6 +26,14 @@ SLOW = ("stories", "cli", "test_readme", "store")
 # A busy machine is no defect: what an example may take is bounded by pytest-timeout alone.
 settings.register_profile("orchestrate", deadline=None, print_blob=True)
 settings.load_profile("orchestrate")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before anything is collected: the start cache of the embedded servers, and compiled modules for the processes
+    that tests start, whatever the environment says of them: compiling takes each half a second."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    if not config.option.collectonly:
+        share_cache()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

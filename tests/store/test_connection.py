@@ -16,10 +16,12 @@ from neo4j.exceptions import Neo4jError
 
 from orchestrator.domain.errors import GraphError, UserError
 from orchestrator.store.connection import AWAY, statement
+from orchestrator.store.embedded.cache import cache_folder
 from orchestrator.store.embedded.server import Embedded, embedded_stop
 from orchestrator.store.endpoint import GraphEndpoint, Server, neo4j_endpoint, translate
 from orchestrator.store.graph_store import open_graph
 from orchestrator.store.schema import SCHEMA_VERSION, check_server, schema_statements
+from tests.support.embedded_cache import EMBEDDED
 from tests.support.graph_servers import GraphServer
 from tests.support.samples import T0, attempt_owner, claimed, long_story, new_plan, opened
 
@@ -31,7 +33,7 @@ STORE = Path(__file__).resolve().parents[2] / "orchestrator/store"
 def empty(tmp_path: Path) -> Iterator[tuple[Path, GraphEndpoint]]:
     """A home whose server runs and has no schema yet."""
     home = tmp_path / "home"
-    server = Embedded(home)
+    server = Embedded(home, caches=cache_folder(EMBEDDED))
     yield home, server.locate()
     server.release()
     embedded_stop(home)
@@ -56,7 +58,7 @@ def test_many_first_connections_make_one_schema(empty: tuple[Path, GraphEndpoint
     """Processes that meet a new graph at once all get through."""
     home, _ = empty
     with ThreadPoolExecutor(4) as pool:
-        for graph in pool.map(lambda _: open_graph(home, {}, wait_s=30), range(4)):
+        for graph in pool.map(lambda _: open_graph(home, EMBEDDED, wait_s=30), range(4)):
             with graph:
                 assert list(graph.query("MATCH (s:OrchestrateSchema) RETURN s.version").rows) == [[SCHEMA_VERSION]]
 
@@ -66,9 +68,9 @@ def test_foreign_nodes_under_our_labels_are_left_alone(empty: tuple[Path, GraphE
     home, endpoint = empty
     cypher(endpoint, "CREATE (:Task {title: 'Buy milk'}), (:Unrelated {x: 1})")
     with pytest.raises(GraphError, match=r"not ours.*Task.*NEO4J_DATABASE"):
-        open_graph(home, {}, wait_s=5)
+        open_graph(home, EMBEDDED, wait_s=5)
     cypher(endpoint, "MATCH (t:Task) DETACH DELETE t")
-    with open_graph(home, {}, wait_s=5) as graph:
+    with open_graph(home, EMBEDDED, wait_s=5) as graph:
         assert graph.query("MATCH (u:Unrelated) RETURN u.x").rows == [[1]]
 
 
@@ -93,10 +95,10 @@ def test_a_graph_of_the_first_schema_is_told_which_calls_were_executed(graph_ser
 def test_a_schema_of_a_newer_release_is_refused(empty: tuple[Path, GraphEndpoint]) -> None:
     """An older program does not write into a newer graph."""
     home, endpoint = empty
-    open_graph(home, {}, wait_s=5).close()
+    open_graph(home, EMBEDDED, wait_s=5).close()
     cypher(endpoint, "MATCH (s:OrchestrateSchema) SET s.version = 99")
     with pytest.raises(GraphError, match=r"version 99.*Upgrade"):
-        open_graph(home, {}, wait_s=5)
+        open_graph(home, EMBEDDED, wait_s=5)
 
 
 @pytest.mark.parametrize(

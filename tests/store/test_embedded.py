@@ -20,6 +20,7 @@ from orchestrator.domain.errors import GraphError
 from orchestrator.store.embedded import launch
 from orchestrator.store.embedded.server import Embedded, embedded_status, embedded_stop
 from orchestrator.store.graph_store import open_graph
+from tests.support.embedded_cache import EMBEDDED
 from tests.support.processes import alive, eventually
 from tests.support.samples import attempt_owner, claimed, complete, new_plan, opened, reply, turn
 
@@ -31,25 +32,25 @@ def running(home: Path) -> bool:
     return embedded_status(home).running
 
 
-def test_it_starts_on_demand_and_stops_at_once(home: Path) -> None:
+def test_it_starts_on_demand_and_stops_at_once(new_home: Path) -> None:
     """The first connection starts it, `graph down` stops it, and what was written is there at the next start."""
-    assert not running(home) and embedded_stop(home) is False
-    with open_graph(home, {}, wait_s=30) as graph:
+    assert not running(new_home) and embedded_stop(new_home) is False
+    with open_graph(new_home, EMBEDDED, wait_s=30) as graph:
         plan = new_plan(2)
         graph.store_plan(plan)
-        status = embedded_status(home)
+        status = embedded_status(new_home)
         assert (status.running, status.uri) == (True, graph.server.uri)
         assert "ArcadeDB" in graph.server.version
-    assert running(home)
-    assert embedded_stop(home) is True
-    assert not running(home) and not alive(status.pid) and not alive(status.supervisor)
-    with open_graph(home, {}, wait_s=30) as graph:
+    assert running(new_home)
+    assert embedded_stop(new_home) is True
+    assert not running(new_home) and not alive(status.pid) and not alive(status.supervisor)
+    with open_graph(new_home, EMBEDDED, wait_s=30) as graph:
         assert graph.plan(plan.id) == plan
 
 
 def test_its_secrets_and_ports_are_private(home: Path) -> None:
     """Passwords are random, in 0600 files, in no command line; everything listens on loopback only."""
-    with open_graph(home, {}, wait_s=30):
+    with open_graph(home, EMBEDDED, wait_s=30):
         folder = home / "graph"
         passwords = [folder / "root-password", folder / "reader-password"]
         assert [stat.S_IMODE(path.stat().st_mode) for path in passwords] == [0o600, 0o600]
@@ -72,11 +73,11 @@ def _own_address() -> str:
 
 
 OPENER = """
-import sys, pathlib
+import os, sys, pathlib
 from orchestrator.store.graph_store import open_graph
 from orchestrator.store.embedded.server import embedded_status
 home = pathlib.Path(sys.argv[1])
-with open_graph(home, {}, wait_s=30) as graph:
+with open_graph(home, {"XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"]}, wait_s=30) as graph:
     graph.query("RETURN 1")
     print(embedded_status(home).pid)
 """
@@ -89,6 +90,7 @@ def opener(home: Path) -> subprocess.Popen[str]:
 
 def test_three_processes_at_once_start_one_server(home: Path) -> None:
     """Starting is under a lock: all meet the same server, whose schema is made once."""
+    embedded_stop(home)
     processes = [opener(home) for _ in range(3)]
     pids = {process.communicate(timeout=120)[0].strip() for process in processes}
     assert [process.returncode for process in processes] == [0, 0, 0]
@@ -97,6 +99,7 @@ def test_three_processes_at_once_start_one_server(home: Path) -> None:
 
 def test_it_survives_the_end_of_its_clients(home: Path) -> None:
     """It lives in a session of its own: neither the client's end nor a Ctrl-C in its terminal reaches it."""
+    embedded_stop(home)
     process = opener(home)
     process.communicate(timeout=120)
     status = embedded_status(home)
@@ -107,20 +110,20 @@ def test_it_survives_the_end_of_its_clients(home: Path) -> None:
     assert embedded_status(home) == status
 
 
-def test_it_stops_by_itself_when_idle_and_not_before(home: Path) -> None:
+def test_it_stops_by_itself_when_idle_and_not_before(new_home: Path) -> None:
     """No client for the idle time: it stops and leaves no state. A client that does nothing is still a client."""
-    graph = open_graph(home, {}, wait_s=30, idle_s=1)
-    pid = embedded_status(home).pid
+    graph = open_graph(new_home, EMBEDDED, wait_s=30, idle_s=1)
+    pid = embedded_status(new_home).pid
     time.sleep(2.5)
-    assert running(home)
+    assert running(new_home)
     graph.close()
-    assert eventually(lambda: not running(home) and not alive(pid))
-    assert not (home / "graph/server.json").exists()
+    assert eventually(lambda: not running(new_home) and not alive(pid))
+    assert not (new_home / "graph/server.json").exists()
 
 
 def test_nothing_acknowledged_is_lost_by_sigkill(home: Path) -> None:
     """The log is synced with every commit: after SIGKILL the next operation starts a new server and finds it all."""
-    with open_graph(home, {}, wait_s=60) as graph:
+    with open_graph(home, EMBEDDED, wait_s=60) as graph:
         _, run = opened(graph, 1)
         claim = claimed(graph, run)
         written = []
@@ -137,14 +140,14 @@ def test_nothing_acknowledged_is_lost_by_sigkill(home: Path) -> None:
 
 def test_a_dead_supervisor_is_replaced(home: Path) -> None:
     """A server without its supervisor would never stop by itself: the next client starts both anew."""
-    with open_graph(home, {}, wait_s=30) as graph:
+    with open_graph(home, EMBEDDED, wait_s=30) as graph:
         plan = new_plan(1)
         graph.store_plan(plan)
     orphaned = embedded_status(home)
     assert orphaned.supervisor is not None and orphaned.pid is not None
     os.kill(orphaned.supervisor, signal.SIGKILL)
     assert eventually(lambda: not running(home))
-    with open_graph(home, {}, wait_s=30) as graph:
+    with open_graph(home, EMBEDDED, wait_s=30) as graph:
         assert graph.plan(plan.id) == plan
         assert not alive(orphaned.pid)
         assert embedded_status(home).supervisor != orphaned.supervisor
@@ -152,7 +155,7 @@ def test_a_dead_supervisor_is_replaced(home: Path) -> None:
 
 def test_a_deleted_home_takes_its_server_along(home: Path) -> None:
     """`rm -rf` of the repository leaves no JVM behind."""
-    open_graph(home, {}, wait_s=30).close()
+    open_graph(home, EMBEDDED, wait_s=30).close()
     status = embedded_status(home)
     shutil.rmtree(home)
     assert eventually(lambda: not alive(status.pid) and not alive(status.supervisor))
@@ -161,35 +164,36 @@ def test_a_deleted_home_takes_its_server_along(home: Path) -> None:
 def test_stale_or_broken_state_heals(home: Path) -> None:
     """A state file of a server long gone, whose pid is now somebody else's and whose port is taken, or half a file:
     none of them stops a start, and the stranger lives on."""
+    embedded_stop(home)
     folder = home / "graph"
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as stranger:
         port = stranger.getsockname()[1]
         state = {"pid": os.getpid(), "supervisor": os.getpid(), "bolt_port": port, "http_port": port, "version": "1"}
-        for text in (json.dumps(state), '{"pid": 1', "[]"):
+        for text in ('{"pid": 1', "[]", json.dumps(state)):
             (folder / "server.json").write_text(text)
             assert not running(home)
-            with open_graph(home, {}, wait_s=30) as graph:
-                assert not graph.server.uri.endswith(f":{port}")
-            assert embedded_stop(home)
+        with open_graph(home, EMBEDDED, wait_s=30) as graph:
+            assert not graph.server.uri.endswith(f":{port}")
 
 
 def test_a_port_taken_in_between_is_exchanged(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody else may take the free port before the server does: the start is repeated with another one."""
+    embedded_stop(home)
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as stranger:
         taken = [stranger.getsockname()[1]]
         real = launch.free_port
         monkeypatch.setattr("orchestrator.store.embedded.server.free_port", lambda: taken.pop() if taken else real())
-        with open_graph(home, {}, wait_s=30) as graph:
+        with open_graph(home, EMBEDDED, wait_s=30) as graph:
             assert graph.query("RETURN 1").rows == [[1]]
     assert not taken
 
 
-def test_without_the_wheel_both_ways_out_are_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_wheel_both_ways_out_are_named(new_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No extra and no NEO4J_URI: exit code 4 with what to install and what to set."""
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(GraphError) as caught:
-        open_graph(home, {}, wait_s=1)
+        open_graph(new_home, EMBEDDED, wait_s=1)
     assert "orchestrate[embedded]" in str(caught.value) and "NEO4J_URI" in str(caught.value)
     assert caught.value.exit_code == 4
 

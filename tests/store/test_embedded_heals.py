@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.store.embedded import answer, state
+from orchestrator.store.embedded.cache import cache_folder
 from orchestrator.store.embedded.server import Embedded, embedded_status, embedded_stop
 from orchestrator.store.graph_store import open_graph
+from tests.support.embedded_cache import EMBEDDED
 from tests.support.processes import alive, eventually
 from tests.support.samples import new_plan
 
@@ -37,10 +39,10 @@ def nobodys(path: Path) -> None:
 @pytest.mark.parametrize("damage", [broken, wrong_port, nobodys, Path.unlink])
 def test_a_damaged_state_beside_a_living_server_is_repaired(home: Path, damage: Callable[[Path], None]) -> None:
     """The supervisor writes its files again: the next client meets the same server, without a restart."""
-    open_graph(home, {}, wait_s=30).close()
+    open_graph(home, EMBEDDED, wait_s=30).close()
     before = embedded_status(home)
     damage(home / "graph/server.json")
-    with open_graph(home, {}, wait_s=30) as graph:
+    with open_graph(home, EMBEDDED, wait_s=30) as graph:
         assert graph.query("RETURN 1").rows == [[1]]
     assert eventually(lambda: embedded_status(home) == before)
 
@@ -48,7 +50,7 @@ def test_a_damaged_state_beside_a_living_server_is_repaired(home: Path, damage: 
 @pytest.mark.parametrize("files", [["server.json"], ["server.json", "supervisor.lock"]])
 def test_graph_down_finds_a_server_whose_files_are_damaged(home: Path, files: list[str]) -> None:
     """`graph status` and `graph down` see the server that lives, not the file that says nothing."""
-    open_graph(home, {}, wait_s=30).close()
+    open_graph(home, EMBEDDED, wait_s=30).close()
     status = embedded_status(home)
     for name in files:
         broken(home / "graph" / name)
@@ -62,10 +64,10 @@ def test_graph_down_finds_a_server_whose_files_are_damaged(home: Path, files: li
 
 def test_a_deleted_lock_leaves_one_server(home: Path) -> None:
     """A supervisor whose lock is no more the one in the folder cannot be found: it goes, and a new one comes."""
-    open_graph(home, {}, wait_s=30).close()
+    open_graph(home, EMBEDDED, wait_s=30).close()
     status = embedded_status(home)
     (home / "graph/supervisor.lock").unlink()
-    with open_graph(home, {}, wait_s=30) as graph:
+    with open_graph(home, EMBEDDED, wait_s=30) as graph:
         assert graph.query("RETURN 1").rows == [[1]]
     assert eventually(lambda: not alive(status.pid) and not alive(status.supervisor))
     assert embedded_status(home).running
@@ -86,13 +88,13 @@ def test_a_lost_password_is_replaced_and_the_records_stay(
 ) -> None:
     """The password files are right whatever became of them: the server's users are made anew, the data survives."""
     plan = new_plan(1)
-    with open_graph(home, {}, wait_s=30) as graph:
+    with open_graph(home, EMBEDDED, wait_s=30) as graph:
         graph.store_plan(plan)
     if stopped:
         embedded_stop(home)
     path = home / "graph" / name
     path.unlink() if content is None else path.write_text(content)
-    with open_graph(home, {}, wait_s=30) as graph:
+    with open_graph(home, EMBEDDED, wait_s=30) as graph:
         assert graph.plan(plan.id) == plan
         assert graph.query("RETURN 1").rows == [[1]]
     assert path.stat().st_mode & 0o077 == 0 or content == "another-password"
@@ -100,15 +102,16 @@ def test_a_lost_password_is_replaced_and_the_records_stay(
 
 def test_a_changed_readers_password_is_named_with_the_way_out(home: Path) -> None:
     """A living server does not know what was written into the file: one clear error, without waiting."""
-    open_graph(home, {}, wait_s=30).close()
+    open_graph(home, EMBEDDED, wait_s=30).close()
     (home / "graph/reader-password").write_text("another-password")
-    with open_graph(home, {}, wait_s=30) as graph, pytest.raises(Exception, match="orchestrate graph down"):
+    with open_graph(home, EMBEDDED, wait_s=30) as graph, pytest.raises(Exception, match="orchestrate graph down"):
         graph.query("RETURN 1")
+    assert embedded_stop(home)
 
 
 def test_a_reader_that_was_never_made_is_made_by_the_next_client(home: Path) -> None:
     """Whoever started the server may have been killed before the second user was there."""
-    server = Embedded(home)
+    server = Embedded(home, caches=cache_folder(EMBEDDED))
     folder = home / "graph"
     server.locate()
     users = folder / "server/config/server-users.jsonl"
@@ -119,7 +122,7 @@ def test_a_reader_that_was_never_made_is_made_by_the_next_client(home: Path) -> 
         patch.setattr("orchestrator.store.embedded.server.ensure_reader", lambda _folder: None)
         server.locate()
     server.release()
-    with open_graph(home, {}, wait_s=30) as graph:
+    with open_graph(home, EMBEDDED, wait_s=30) as graph:
         assert graph.query("RETURN 1").rows == [[1]]
 
 
@@ -127,25 +130,25 @@ def test_a_server_that_is_deaf_is_replaced_and_the_wait_is_told(home: Path, monk
     """A stopped JVM takes connections and answers none: it gets some seconds, aloud, and not those of a start."""
     monkeypatch.setattr(answer, "SILENT_S", 6.0)
     monkeypatch.setattr(answer, "QUIET_S", 0.5)
-    open_graph(home, {}, wait_s=30).close()
+    open_graph(home, EMBEDDED, wait_s=30).close()
     deaf = embedded_status(home).pid
     assert deaf is not None
     os.kill(deaf, signal.SIGSTOP)
     told: list[str] = []
-    with open_graph(home, {}, wait_s=30, on_wait=told.append) as graph:
+    with open_graph(home, EMBEDDED, wait_s=30, on_wait=told.append) as graph:
         assert graph.query("RETURN 1").rows == [[1]]
     assert not alive(deaf)
     assert any("does not answer; waiting up to" in message for message in told)
 
 
-def test_waiting_for_another_process_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_for_another_process_is_told(new_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A start that another process holds up is no silence."""
     monkeypatch.setattr(state, "QUIET_S", 0.1)
-    home.mkdir()
+    new_home.mkdir()
     told: list[str] = []
     heard = threading.Event()
-    with state.exclusive(home / "start.lock", told.append):
-        waiting = threading.Thread(target=_enter, args=(home / "start.lock", told, heard))
+    with state.exclusive(new_home / "start.lock", told.append):
+        waiting = threading.Thread(target=_enter, args=(new_home / "start.lock", told, heard))
         waiting.start()
         assert heard.wait(30)
     waiting.join(30)
@@ -164,10 +167,10 @@ def _enter(path: Path, told: list[str], heard: threading.Event) -> None:
 def test_a_home_made_anew_has_a_server_of_its_own(home: Path) -> None:
     """A repository deleted and cloned again at its place: the old server ends by itself, holds no port, and leaves the
     new one and its state alone. A client that was there all the time holds on to the new one."""
-    with open_graph(home, {}, wait_s=30, idle_s=2) as graph:
+    with open_graph(home, EMBEDDED, wait_s=30, idle_s=2) as graph:
         old = embedded_status(home)
         shutil.rmtree(home)
-        with open_graph(home, {}, wait_s=30, idle_s=2):
+        with open_graph(home, EMBEDDED, wait_s=30, idle_s=2):
             new = embedded_status(home)
             assert new.running and new.supervisor != old.supervisor
             assert eventually(lambda: not alive(old.pid) and not alive(old.supervisor))
@@ -178,7 +181,7 @@ def test_a_home_made_anew_has_a_server_of_its_own(home: Path) -> None:
 
 def test_an_empty_folder_at_its_place_ends_the_server(home: Path) -> None:
     """Files of the same names are not the same files."""
-    open_graph(home, {}, wait_s=30).close()
+    open_graph(home, EMBEDDED, wait_s=30).close()
     old = embedded_status(home)
     shutil.rmtree(home)
     (home / "graph").mkdir(parents=True)

@@ -20,6 +20,7 @@ from typing import Any
 import neo4j
 from neo4j.time import DateTime
 
+from orchestrator.store.embedded.cache import cache_folder
 from orchestrator.store.embedded.server import Embedded
 from orchestrator.store.schema import schema_statements
 from tests.support.story import git
@@ -85,7 +86,7 @@ def _export(repository: Path, stream: Path) -> None:
 
 def _run(home: Path, statements: list[str], parameters: Mapping[str, str]) -> list[list[dict[str, Any]]]:
     """The rows of each statement, run by the embedded server of the home as they are."""
-    server = Embedded(home)
+    server = Embedded(home, caches=cache_folder(os.environ))
     at = server.locate()
     try:
         with (

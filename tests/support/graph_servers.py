@@ -16,6 +16,7 @@ import pytest
 
 from orchestrator.store.embedded.server import embedded_stop
 from orchestrator.store.graph_store import GraphStore, open_graph
+from tests.support.embedded_cache import EMBEDDED
 from tests.support.neo4j_container import ask_for_neo4j, give_up, run_folder
 
 EVERYTHING = "MATCH (n) WHERE NOT n:OrchestrateSchema DETACH DELETE n"
@@ -45,7 +46,7 @@ def embedded_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def embedded_graph(embedded_home: Path) -> Iterator[GraphStore]:
     """A connection to this process's embedded server, for as long as the process lives."""
-    with open_graph(embedded_home, {}, wait_s=60.0) as graph:
+    with open_graph(embedded_home, EMBEDDED, wait_s=60.0) as graph:
         yield graph
 
 
