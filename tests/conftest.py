@@ -41,6 +41,12 @@ def pytest_configure(config: pytest.Config) -> None:
         share_cache()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than cores (`-n auto`): tests wait for servers, signals and timeouts."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With a file to a worker, the longest must not begin last: sort by slowness of the file's room, else as
     collected."""
