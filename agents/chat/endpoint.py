@@ -12,7 +12,9 @@ from orchestrator.domain.errors import UserError
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 SNIPPET_CHARS = 300
-_OURS = frozenset({"model", "messages", "tools", "tool_choice", "stream", "n", "functions", "function_call"})
+_OURS = frozenset(
+    {"model", "messages", "tools", "tool_choice", "stream", "stream_options", "n", "functions", "function_call"}
+)
 
 
 @dataclass(frozen=True, slots=True)

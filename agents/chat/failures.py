@@ -31,17 +31,23 @@ _NOT_TAKEN = re.compile(
     r"|deprecated|requires|must be|instead",
     re.IGNORECASE,
 )
-_FIELDS = ("temperature", "tool_choice", "max_completion_tokens", "max_tokens")
+_FIELDS = ("temperature", "tool_choice", "max_completion_tokens", "max_tokens", "stream_options", "stream")
 _EXHAUSTED_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 
 
-class RetryableError(Exception):
-    """A try that failed for a reason which may pass. `retry_after` is what the endpoint asked for, in seconds."""
+class MalformedReplyError(Exception):
+    """The reply is no chat completion; the message says what is wrong with it."""
 
-    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+
+class RetryableError(Exception):
+    """A try that failed for a reason which may pass. `retry_after` is what the endpoint asked for, in seconds. One that
+    was `accepted` was being worked at when it was given up or broke off: what it cost nobody has told."""
+
+    def __init__(self, reason: str, retry_after: float | None = None, *, accepted: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.retry_after = retry_after
+        self.accepted = accepted
 
 
 class UnsupportedFieldError(Exception):
@@ -132,7 +138,9 @@ def _retryable(reply: Refusal, endpoint: ModelEndpoint) -> Exception:
 
 def _unsupported_field(reply: Refusal) -> str:
     """The field of ours that the endpoint refuses, or ""."""
-    found = {name: at.start() for name in _FIELDS if (at := re.search(rf"\b{name}\b", reply.message))}
+    found = {
+        name: at.start() for name in _FIELDS if (at := re.search(rf"\b{name}(ing)?\b", reply.message, re.IGNORECASE))
+    }
     if reply.param in _FIELDS:
         found = {reply.param: 0}
     if "temperature" in found:

@@ -14,11 +14,12 @@ from agents.chat.estimate import Estimator, text_tokens
 from agents.chat.failures import RetryableError, UnsupportedFieldError
 from agents.chat.json_tools import as_text_request, tool_calls_in_text, tools_text
 from agents.chat.limiter import SHARED, RateLimits, TokenBucket
-from agents.chat.port import ChatRequest, Message, ToolSchema
+from agents.chat.port import ChatRequest, Message, ToolSchema, unheard
 from agents.chat.prices import cost_usd, price_of
+from agents.chat.stream import STREAMING
 from agents.chat.wire import Wire
 from orchestrator.config.settings import ModelSettings
-from orchestrator.domain.errors import ModelUnavailableError
+from orchestrator.domain.errors import ModelUnavailableError, ReplyLostError
 from orchestrator.domain.model_io import ModelReply
 from orchestrator.domain.ports import Clock
 
@@ -28,8 +29,10 @@ MAX_BACKOFF_S = 64.0
 
 @dataclass(slots=True)
 class _Waited:
-    """What one request has waited for rate limits and backoff so far, in seconds, and how often it was tried again."""
+    """Since when a request is under way (after a lost reply: the next try's), what it has waited for rate limits and
+    backoff since then, in seconds, and how often it was tried again in all."""
 
+    since: float
     seconds: float = 0.0
     retries: int = 0
 
@@ -68,7 +71,7 @@ class OpenAIChat:
     def models(self) -> Mapping[str, Any]:
         """The endpoint's list of models, asked for once. Raises ModelRefusedError and ModelUnavailableError."""
         try:
-            return self._wire.models()
+            return self._wire.look("/models")
         except UnsupportedFieldError as error:
             raise error.refusal from None
         except RetryableError as error:
@@ -85,23 +88,23 @@ class OpenAIChat:
             return None
         return cost_usd(self._price, prompt_tokens, cached_tokens, completion_tokens)
 
-    def complete(self, request: ChatRequest) -> ModelReply:
+    def complete(self, request: ChatRequest, on_lost: Callable[[str], None] = unheard) -> ModelReply:
         """The model's reply. 429, 5xx, connection errors, timeouts and replies that are no completions are tried
         again up to `retries` times. Raises ModelRefusedError, ModelUnavailableError, ContextLengthError."""
-        started, waited = self._clock.monotonic(), _Waited()
+        waited = _Waited(self._clock.monotonic())
         retrying = Retrying(
             retry=retry_if_exception_type(RetryableError),
             stop=stop_after_attempt(self._settings.retries + 1),
             wait=self._backoff,
             sleep=self._clock.sleep,
-            before_sleep=lambda state: self._announce(state, waited),
+            before_sleep=lambda state: self._announce(state, waited, on_lost),
             reraise=True,
         )
         try:
             answer = retrying(self._try, request, waited)
         except RetryableError as error:
             raise self._unavailable(error, tries=self._settings.retries + 1) from None
-        return self._reply(request, answer, waited, (self._clock.monotonic() - started) * 1000)
+        return self._reply(request, answer, waited)
 
     def _try(self, request: ChatRequest, waited: _Waited) -> ModelReply:
         """One try. A field that the endpoint does not take is sent otherwise from then on, and the request again."""
@@ -126,6 +129,8 @@ class OpenAIChat:
             body["temperature"] = settings.temperature
         if not {"max_tokens", "max_completion_tokens"} <= learnt:
             body["max_completion_tokens" if "max_tokens" in learnt else "max_tokens"] = settings.max_output_tokens
+        if self._wire.streams and not STREAMING.keys() & learnt:
+            body |= STREAMING
         return body | settings.extra
 
     def _await_turn(self) -> float:
@@ -145,7 +150,10 @@ class OpenAIChat:
         base = min(MAX_BACKOFF_S, FIRST_BACKOFF_S * 2.0 ** (state.attempt_number - 1))
         return base * (1 + 0.25 * self._jitter())
 
-    def _announce(self, state: RetryCallState, waited: _Waited) -> None:
+    def _announce(self, state: RetryCallState, waited: _Waited, on_lost: Callable[[str], None]) -> None:
+        if _failure(state).accepted:
+            on_lost(_failure(state).reason)
+            waited.since, waited.seconds = self._clock.monotonic(), 0.0
         waited.seconds += state.upcoming_sleep
         waited.retries += 1
         tries = self._settings.retries + 1
@@ -155,13 +163,17 @@ class OpenAIChat:
 
     def _unavailable(self, error: RetryableError, tries: int) -> ModelUnavailableError:
         times = "once" if tries == 1 else f"{tries} times"
-        return ModelUnavailableError(
-            f"The model {self.model} gave no usable reply (tried {times}): {error.reason.rstrip('.')}.",
-            next_step=f"Check that the endpoint at {self.endpoint.host} is up (OPENAI_BASE_URL), then repeat the "
-            "command; an open run goes on where it was.",
-        )
+        told = f"The model {self.model} gave no usable reply (tried {times}): {error.reason.rstrip('.')}."
+        again = "then repeat the command; an open run goes on where it was."
+        if error.accepted:
+            longer = (
+                "Give it longer, with timeout_s in [models.<role>] for a whole reply and idle_timeout_s for a pause"
+            )
+            return ReplyLostError(told, next_step=f"{longer} in one, or see what ends its replies, {again}")
+        check = f"Check that the endpoint at {self.endpoint.host} is up (OPENAI_BASE_URL)"
+        return ModelUnavailableError(told, next_step=f"{check}, {again}")
 
-    def _reply(self, request: ChatRequest, answer: ModelReply, waited: _Waited, latency_ms: float) -> ModelReply:
+    def _reply(self, request: ChatRequest, answer: ModelReply, waited: _Waited) -> ModelReply:
         """The answer with what only we know of it."""
         if self._settings.tools == "json" and request.tools and not answer.calls:
             answer = replace(answer, calls=tool_calls_in_text(answer.text))
@@ -172,7 +184,7 @@ class OpenAIChat:
         return replace(
             answer,
             cost_usd=self.price(answer.prompt_tokens, answer.cached_tokens, answer.completion_tokens),
-            latency_ms=latency_ms,
+            latency_ms=(self._clock.monotonic() - waited.since) * 1000,
             wait_ms=waited.seconds * 1000,
             retries=waited.retries,
             model=answer.model or self.model,

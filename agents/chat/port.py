@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,6 +21,10 @@ class ChatRequest:
     tool_choice: str = "auto"
 
 
+def unheard(_why: str) -> None:
+    """Nobody counts lost tries."""
+
+
 class Chat(Protocol):
     """One model at one endpoint."""
 
@@ -36,6 +40,8 @@ class Chat(Protocol):
     def price(self, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> float | None:
         """US dollars, or None when the model's price is unknown."""
 
-    def complete(self, request: ChatRequest) -> ModelReply:
+    def complete(self, request: ChatRequest, on_lost: Callable[[str], None] = unheard) -> ModelReply:
         """Send the request and return the reply, its calls as the model sent them, retrying what the error's type
-        allows. Raises ModelRefusedError, ModelUnavailableError and ContextLengthError of orchestrator.domain.errors."""
+        allows. A try that the endpoint had accepted may have cost what it could: `on_lost` is told before the next one
+        why its reply was lost, and ReplyLostError when there is no next one. Raises ModelRefusedError,
+        ModelUnavailableError, ReplyLostError among them, and ContextLengthError of orchestrator.domain.errors."""

@@ -1,157 +1,254 @@
-"""One HTTP exchange with the endpoint, bounded by a deadline of ours. The only module that touches the openai client.
+"""One HTTP exchange with the endpoint, bounded by deadlines of ours. The only module that touches the openai client.
 
-The client's timeouts count per read: a server that drips a byte a second would never trip them. So each exchange runs
-on a thread of its own, over a connection pool of its own, and whoever waits for it gives up at the deadline and closes
-the pool under it; this also ends a hang inside a single read. Pools are kept and reused (keep-alive).
+The client's timeouts count per read: a server that drips a byte a second would never trip them, and one that thinks
+before it speaks always would. So each exchange runs on a thread of its own, over a connection pool of its own, and
+whoever waits for it gives up at the deadline and ends its connection, with whatever read hangs on it.
+Pools are kept and reused (keep-alive).
 """
 
 from __future__ import annotations
 
 import json
+import socket
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import suppress
-from typing import Any, TypeVar
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from typing import Any
 
 import httpx2
 import openai
 
+from agents.chat.completion import completion, decode_reply
 from agents.chat.endpoint import ModelEndpoint
-from agents.chat.failures import Refusal, RetryableError, endpoint_refusal, judge_failure, retry_after_seconds
-from agents.chat.json_tools import new_call_id
-from orchestrator.domain.model_io import ModelReply, ToolCall
+from agents.chat.failures import (
+    MalformedReplyError,
+    Refusal,
+    RetryableError,
+    endpoint_refusal,
+    judge_failure,
+    retry_after_seconds,
+)
+from agents.chat.stream import ends_stream, is_event_stream, streamed_completion
+from orchestrator.domain.model_io import ModelReply
 from orchestrator.domain.ports import Clock
 
 MAX_REPLY_BYTES = 32 * 1024 * 1024
 SNIPPET_BYTES = 1_000
-_MOST_TOKENS = 10**9
-"""More than any reply can use: a count beyond it is none, and the graph's integers hold it."""
 
-_Read = TypeVar("_Read")
-_Exchange = Callable[[openai.OpenAI], bytes]
-
-
-class MalformedReplyError(Exception):
-    """The reply is no chat completion; the message says what is wrong with it."""
+_LATER_S = 1.0  # the client's own timeout comes behind ours, which knows what to say
+_Send = Callable[[openai.OpenAI], AbstractContextManager[httpx2.Response]]
+_UNSENT = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.PoolTimeout,
+    httpx2.WriteError,
+    httpx2.UnsupportedProtocol,
+)
 
 
 class Wire:
-    """Requests to one endpoint: `idle_s` seconds without a byte and `total_s` seconds in all at most. Raises
-    RetryableError, UnsupportedFieldError and the ModelErrors."""
+    """Requests to one endpoint, each over after `total_s` seconds in all, a streamed one also after `idle_s` seconds
+    between two bytes of its reply. Raises RetryableError, UnsupportedFieldError and the ModelErrors."""
 
     def __init__(self, endpoint: ModelEndpoint, *, idle_s: float, total_s: float, clock: Clock) -> None:
+        self.streams = True
+        """Whether a reply that was asked for as a stream came as one, as long as nothing else was seen."""
         self._endpoint, self._clock = endpoint, clock
         self._idle_s, self._total_s = min(idle_s, total_s), total_s
         self._headers: dict[str, Any] = {} if endpoint.key else {"Authorization": openai.Omit()}
         self._kept: deque[openai.OpenAI] = deque()
 
     def chat(self, body: Mapping[str, Any]) -> ModelReply:
-        """One chat completion: the body goes out as it is given, past the client's transform of each message."""
-        return self._read(lambda client: _chat(client, body, self._headers), completion)
+        """One chat completion: the body goes out as it is given, past the client's transform of each message. Silence
+        ends it only where it was asked for as a stream."""
+        streamed = body.get("stream") is True
+        idle_s = self._idle_s if streamed else self._total_s
+        received = self._judged(lambda client: _chat(client, body, self._headers), idle_s, self._total_s)
+        with self._malformed(received):
+            answer = completion(self._reply(received))
+        self.streams = self.streams and (is_event_stream(received) or not streamed)
+        return answer
 
-    def models(self) -> Mapping[str, Any]:
-        """The endpoint's list of models, as it is."""
-        return self._read(lambda client: _models(client, self._headers), lambda reply: reply)
+    def look(self, path: str) -> Mapping[str, Any]:
+        """What the endpoint tells at a path below its address, such as its list of models at `/models`: a JSON object.
+        Nobody has to think about that, so the time of a silence is enough for it."""
+        received = self._judged(lambda client: _look(client, path, self._headers), self._idle_s, self._idle_s)
+        with self._malformed(received):
+            return self._reply(received)
 
     def close(self) -> None:
         """Close the kept connections."""
         while self._kept:
             self._kept.pop().close()
 
-    def _read(self, exchange: _Exchange, read: Callable[[Mapping[str, Any]], _Read]) -> _Read:
-        body = self._judged(exchange)
+    def _reply(self, received: bytes) -> Mapping[str, Any]:
+        """The reply as an object. Raises MalformedReplyError, and what an error in it stands for."""
+        streamed = is_event_stream(received)
+        reply = streamed_completion(received) if streamed else decode_reply(received)
+        error = reply.get("error")
+        if error and (streamed or not reply.get("choices")):
+            failure = judge_failure(_refusal_in_body(error), self._endpoint)
+            if isinstance(failure, RetryableError):
+                failure.accepted = bool(reply.get("choices"))
+            raise failure
+        return reply
+
+    @contextmanager
+    def _malformed(self, received: bytes) -> Iterator[None]:
         try:
-            reply = decode_reply(body)
-            error = reply.get("error")
-            if error and not reply.get("choices"):
-                raise judge_failure(_refusal_in_body(error), self._endpoint)
-            return read(reply)
+            yield
         except MalformedReplyError as error:
-            start = self._endpoint.redacted(body[:SNIPPET_BYTES].decode("utf-8", "replace"))
+            start = self._endpoint.redacted(received[:SNIPPET_BYTES].decode("utf-8", "replace"))
             raise RetryableError(
-                f"{self._endpoint.host} sent {error} instead of a chat completion: {start!r}"
+                f"{self._endpoint.host} sent {error} instead of a chat completion: {start!r}",
+                accepted=is_event_stream(received),
             ) from None
 
-    def _judged(self, exchange: _Exchange) -> bytes:
+    def _judged(self, send: _Send, idle_s: float, total_s: float) -> bytes:
         host = self._endpoint.host
         try:
-            return self._bounded(exchange)
-        except TimeoutError:
-            raise RetryableError(f"no complete reply from {host} within {self._total_s:g} s") from None
+            return self._bounded(_Exchange(send), idle_s, total_s)
+        except _GivenUpError as error:
+            raise RetryableError(
+                f"{str(error).format(host=host)}, although it had accepted the request and was working", accepted=True
+            ) from None
         except openai.APIStatusError as error:
             wait = retry_after_seconds(error.response.headers, self._clock.now())
             raise judge_failure(endpoint_refusal(error.status_code, error.body, wait), self._endpoint) from None
-        except (openai.APITimeoutError, httpx2.TimeoutException):
-            raise RetryableError(f"no byte from {host} for {self._idle_s:g} s") from None
         except (openai.APIConnectionError, httpx2.HTTPError, OSError) as error:
-            cause = self._endpoint.redacted(str(error.__cause__ or error) or type(error).__name__)
-            raise RetryableError(f"the connection to {host} failed: {cause}") from None
+            raise self._broken(error.__cause__ or error) from None
 
-    def _bounded(self, exchange: _Exchange) -> bytes:
-        """The exchange's bytes, or TimeoutError at the deadline, whatever the server does. Where we leave while the
-        exchange is still running (also by Ctrl-C), its pool is closed, which ends it."""
+    def _broken(self, cause: BaseException) -> RetryableError:
+        """A connection that failed, before or after the endpoint had the whole request."""
+        told = self._endpoint.redacted(str(cause)) or type(cause).__name__
+        reason = f"the connection to {self._endpoint.host} failed: {told}"
+        if isinstance(cause, _UNSENT):
+            return RetryableError(reason)
+        return RetryableError(f"{reason.rstrip('.')}; it had accepted the request and was working", accepted=True)
+
+    def _bounded(self, exchange: _Exchange, idle_s: float, total_s: float) -> bytes:
+        """The exchange's bytes, whatever the server does. Where we leave while it is still running (also by Ctrl-C),
+        its pool is closed, which ends it. Raises _GivenUpError at a deadline."""
         client = self._client()
-        result: Future[bytes] = Future()
-        threading.Thread(target=_settle, args=(result, exchange, client), name="chat-exchange", daemon=True).start()
+        threading.Thread(target=exchange.run, args=(client,), name="chat-exchange", daemon=True).start()
         try:
-            return result.result(self._total_s)
+            return exchange.wait(idle_s, total_s)
         finally:
-            if result.done():
+            if exchange.result.done():
                 self._kept.append(client)
             else:
+                exchange.hang_up()
                 client.close()
 
     def _client(self) -> openai.OpenAI:
         """A kept one, else a new one."""
         with suppress(IndexError):
             return self._kept.pop()
+        timeout = openai.Timeout(self._total_s + _LATER_S, connect=self._idle_s)
         # A proxy of the environment never stands between us and a loopback endpoint.
-        http = openai.DefaultHttpxClient(trust_env=not self._endpoint.loopback, timeout=self._idle_s)
+        http = openai.DefaultHttpxClient(trust_env=not self._endpoint.loopback, timeout=timeout)
         return openai.OpenAI(
             api_key=self._endpoint.key or "none",  # without a key the header is left out
             base_url=self._endpoint.base_url,
             max_retries=0,
-            timeout=self._idle_s,
+            timeout=timeout,
             http_client=http,
         )
 
 
-def _settle(result: Future[bytes], exchange: _Exchange, client: openai.OpenAI) -> None:
-    try:
-        result.set_result(exchange(client))
-    except BaseException as error:  # carried to the waiting thread, which judges it
-        result.set_exception(error)
+class _GivenUpError(Exception):
+    """A deadline passed; the message names the endpoint as {host}."""
 
 
-def _chat(client: openai.OpenAI, body: Mapping[str, Any], headers: dict[str, Any]) -> bytes:
-    try:
-        return _send(client, body, headers)
-    except UnicodeEncodeError:  # a lone surrogate in a message, which no UTF-8 can hold
-        clean = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        return _send(client, json.loads(clean), headers)
+class _Exchange:
+    """One request under way: read by a thread of its own, while another waits for it."""
+
+    def __init__(self, send: _Send) -> None:
+        self.result: Future[bytes] = Future()
+        self._send = send
+        self._body = bytearray()
+        self._newest_s: float | None = None  # when the newest bytes came
+        self._response: httpx2.Response | None = None
+
+    def run(self, client: openai.OpenAI) -> None:
+        """Send, and read to the end."""
+        try:
+            with self._send(client) as self._response:
+                received = self._whole(self._response.iter_bytes())
+            self.result.set_result(received)
+        except BaseException as error:  # carried to the waiting thread, which judges it
+            self.result.set_exception(error)
+
+    def _whole(self, chunks: Iterable[bytes]) -> bytes:
+        for chunk in chunks:
+            self._body += chunk
+            self._newest_s = time.monotonic()
+            if len(self._body) > MAX_REPLY_BYTES:
+                raise RetryableError(f"a reply of more than {MAX_REPLY_BYTES // 2**20} MiB", accepted=True)
+        return bytes(self._body)
+
+    def hang_up(self) -> None:
+        """End the connection under a reader: closing it would neither wake the reader nor tell the endpoint."""
+        stream = self._response.extensions.get("network_stream") if self._response else None
+        connection = stream.get_extra_info("socket") if stream else None
+        if connection is not None:
+            with suppress(OSError):  # ended already
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def wait(self, idle_s: float, total_s: float) -> bytes:
+        """The reply's bytes. Until the first of them no silence counts: the endpoint may think, or wait for its turn,
+        for as long as the whole may take. Raises _GivenUpError."""
+        ends_s = time.monotonic() + total_s
+        while not self.result.done():
+            left_s = min(ends_s, self._silent_from() + idle_s) - time.monotonic()
+            if left_s <= 0 and ends_stream(bytes(self._body[-64:])):
+                return bytes(self._body)  # all was said, only the connection was left open
+            if left_s <= 0:
+                raise _GivenUpError(self._told(idle_s, total_s, late=time.monotonic() >= ends_s))
+            with suppress(TimeoutError):
+                self.result.exception(left_s)
+        return self.result.result()
+
+    def _silent_from(self) -> float:
+        return time.monotonic() if self._newest_s is None else self._newest_s
+
+    def _told(self, idle_s: float, total_s: float, *, late: bool) -> str:
+        came = f" ({len(self._body):,} bytes of it had come)" if self._body else ""
+        return (
+            f"no complete reply from {{host}} within {total_s:g} s{came}"
+            if late
+            else f"no byte of a reply from {{host}} for {idle_s:g} s{came}"
+        )
 
 
-def _send(client: openai.OpenAI, body: Mapping[str, Any], headers: dict[str, Any]) -> bytes:
+@contextmanager
+def _chat(client: openai.OpenAI, body: Mapping[str, Any], headers: dict[str, Any]) -> Iterator[httpx2.Response]:
+    with ExitStack() as stack:
+        try:
+            response = stack.enter_context(_post(client, body, headers))
+        except UnicodeEncodeError:  # a lone surrogate in a message, which no UTF-8 can hold
+            clean = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+            response = stack.enter_context(_post(client, json.loads(clean), headers))
+        yield response.http_response
+
+
+def _post(
+    client: openai.OpenAI, body: Mapping[str, Any], headers: dict[str, Any]
+) -> AbstractContextManager[openai.APIResponse[Any]]:
     # extra_body is merged after the client's typed transform, which at 400 messages takes 50 ms and changes nothing.
     create = client.chat.completions.with_streaming_response.create
-    with create(model=body["model"], messages=[], extra_body=dict(body), extra_headers=headers) as response:
-        return _capped(response.iter_bytes())
+    return create(model=body["model"], messages=[], extra_body=dict(body), extra_headers=headers)
 
 
-def _models(client: openai.OpenAI, headers: dict[str, Any]) -> bytes:
-    with client.models.with_streaming_response.list(extra_headers=headers) as response:
-        return _capped(response.iter_bytes())
-
-
-def _capped(chunks: Iterable[bytes]) -> bytes:
-    body = bytearray()
-    for chunk in chunks:
-        body += chunk
-        if len(body) > MAX_REPLY_BYTES:
-            raise RetryableError(f"a reply of more than {MAX_REPLY_BYTES // 2**20} MiB")
-    return bytes(body)
+def _look(client: openai.OpenAI, path: str, headers: dict[str, Any]) -> AbstractContextManager[httpx2.Response]:
+    options: Any = {"headers": headers}
+    answer: Any = client.get(  # with this cast_to it is the response itself, unread, whatever the signature says
+        path, cast_to=httpx2.Response, options=options, stream=True, stream_cls=openai.Stream[Any]
+    )
+    return closing(answer)
 
 
 def _refusal_in_body(error: Any) -> Refusal:
@@ -159,78 +256,3 @@ def _refusal_in_body(error: Any) -> Refusal:
     code = error.get("code") if isinstance(error, Mapping) else None
     status = code if isinstance(code, int) and 400 <= code <= 599 else 500
     return endpoint_refusal(status, {"error": error}, None)
-
-
-# --- from a reply's bytes to what it says: servers differ in what they leave out -----------------------------------
-
-
-def decode_reply(body: bytes) -> Mapping[str, Any]:
-    """The reply as a JSON object. Raises MalformedReplyError."""
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        raise MalformedReplyError("not JSON" if body.strip() else "an empty body") from None
-    if not isinstance(value, dict):
-        raise MalformedReplyError(f"a JSON {type(value).__name__}, not an object")
-    return value
-
-
-def completion(reply: Mapping[str, Any]) -> ModelReply:
-    """The first choice's message, `estimated` where no usage is reported. Raises MalformedReplyError without one."""
-    choices = reply.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise MalformedReplyError("no choices")
-    message = choices[0].get("message")
-    if not isinstance(message, dict):
-        raise MalformedReplyError("a choice without a message")
-    calls = _tool_calls(message.get("tool_calls"))
-    finish = choices[0].get("finish_reason") or ("tool_calls" if calls else "stop")
-    return ModelReply(
-        text=_text(message),
-        calls=calls,
-        finish_reason=str(finish),
-        model=str(reply.get("model") or ""),
-        **_usage(reply.get("usage")),
-    )
-
-
-def _text(message: Mapping[str, Any]) -> str:
-    content = message.get("content")
-    if isinstance(content, list):
-        content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return str(content or message.get("refusal") or "")
-
-
-def _tool_calls(raw: Any) -> tuple[ToolCall, ...]:
-    """Every call with an id of its own: some servers send none, or the same one twice."""
-    calls: list[ToolCall] = []
-    seen: set[str] = set()
-    for item in raw if isinstance(raw, list) else ():
-        function = item.get("function") if isinstance(item, dict) else None
-        if not isinstance(function, dict):
-            raise MalformedReplyError("a tool call without a function")
-        call_id, given = str(item.get("id") or ""), function.get("arguments")
-        if not call_id or call_id in seen:
-            call_id = new_call_id()
-        seen.add(call_id)
-        written = given if isinstance(given, str) else "" if given is None else json.dumps(given)
-        name = str(function.get("name") or "")
-        calls.append(ToolCall(call_id=call_id, tool=name, arguments_json=written or "{}"))
-    return tuple(calls)
-
-
-def _usage(raw: Any) -> dict[str, Any]:
-    """The endpoint's own count of tokens, as a reply's fields."""
-    usage = raw if isinstance(raw, dict) else {}
-    prompt, output = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    if prompt is None or output is None:
-        return {"estimated": True}
-    details = usage.get("prompt_tokens_details")
-    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
-    if cached is None:
-        cached = _count(usage.get("prompt_cache_hit_tokens"))  # DeepSeek's name for it
-    return {"prompt_tokens": prompt, "cached_tokens": min(cached or 0, prompt), "completion_tokens": output}
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS else None

@@ -73,7 +73,7 @@ class ScriptedCall(_Entry):
 
 class ScriptedFault(_Entry):
     """What goes wrong with one reply. `status` (with `body`, `retry_after`), `html`, `hang_s` and `close` come instead
-    of the reply; `drip`, `cut`, `no_usage` and `empty_choices` spoil it."""
+    of the reply; `drip`, `stall_s`, `cut`, `no_usage` and `empty_choices` spoil it."""
 
     status: int | None = Field(default=None, ge=200, le=599)
     body: str | dict[str, Any] = "scripted fault"
@@ -83,6 +83,8 @@ class ScriptedFault(_Entry):
     close: bool = False
     drip: float | None = Field(default=None, gt=0)
     """Bytes a second, from the first byte of the headers on."""
+    stall_s: float = Field(default=0, ge=0)
+    """Half of the body, then silence for so many seconds, then the connection is closed."""
     cut: bool = False
     """Half of the body, then the connection is closed."""
     no_usage: bool = False
@@ -140,11 +142,13 @@ class ScriptedConversation(_Entry):
 
 
 class Script(_Entry):
-    """A whole script: the model's name, the context length that /v1/models tells (None: it does not), and
-    conversations of which the first that matches is taken."""
+    """A whole script: the model's name, the context length that /v1/models tells (None: it does not), whether replies
+    are streamed when they are asked for so (else they come whole all the same), and conversations of which the first
+    that matches is taken."""
 
     model: str = "scripted"
     context_length: int | None = Field(default=None, ge=1)
+    streams: bool = True
     conversations: tuple[ScriptedConversation, ...] = Field(min_length=1)
 
 

@@ -16,9 +16,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from agents.scripted.conversations import Conversations, ScriptedAnswer
+from agents.scripted.events import event_stream
 from agents.scripted.script import Script, ScriptedFault, load_script
 from orchestrator.domain.errors import UserError
 
@@ -120,17 +121,22 @@ class _Connection(BaseHTTPRequestHandler):
         if model.keep_requests:
             model.requests.append(body)
             model.authorizations.append(self.headers.get("Authorization", ""))
-        return self._deliver(model.conversations.answer(body))
+        streamed = model.script.streams and body.get("stream") is True
+        usage = streamed and bool((body.get("stream_options") or {}).get("include_usage"))
+        return self._deliver(model.conversations.answer(body), _Form(streamed=streamed, usage=usage))
 
-    def _deliver(self, answer: ScriptedAnswer) -> None:
+    def _deliver(self, answer: ScriptedAnswer, form: _Form) -> None:
         if answer.latency_s and self.server.model.stopping.wait(answer.latency_s):
             return self._drop()
         if self._client_is_gone():
             answer.take_back()
             return self._drop()
-        return self._spoilt(answer, answer.fault) if answer.fault else self._send(answer.status, answer.body)
+        if answer.fault and answer.fault.instead:
+            return self._instead(answer.fault)
+        response = form.response(answer)
+        return self._badly(response, answer.fault) if answer.fault else self._write(response)
 
-    def _spoilt(self, answer: ScriptedAnswer, fault: ScriptedFault) -> None:
+    def _instead(self, fault: ScriptedFault) -> None:
         if fault.hang_s:
             self.server.model.stopping.wait(fault.hang_s)
             return self._drop()
@@ -139,17 +145,16 @@ class _Connection(BaseHTTPRequestHandler):
         if fault.html:
             page = b"<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
             return self._write(_head(fault.status or 200, len(page), "text/html") + page)
-        if fault.status:
-            body = _error(fault.body) if isinstance(fault.body, str) else fault.body
-            return self._send(fault.status, body, fault.retry_after)
-        return self._badly(_response(answer.status, answer.body), fault)
+        body = _error(fault.body) if isinstance(fault.body, str) else fault.body
+        return self._send(fault.status or 200, body, fault.retry_after)
 
     def _badly(self, response: bytes, fault: ScriptedFault) -> None:
         if fault.drip:
             return self._drip(response, 1 / fault.drip)
-        if fault.cut:
+        if fault.cut or fault.stall_s:
             start = response.index(b"\r\n\r\n") + 4
-            self.wfile.write(response[: start + (len(response) - start) // 2])
+            self._write(response[: start + (len(response) - start) // 2])
+            self.server.model.stopping.wait(fault.stall_s)
             return self._drop()
         return self._write(response)
 
@@ -174,6 +179,20 @@ class _Connection(BaseHTTPRequestHandler):
     def _drop(self) -> None:
         self.close_connection = True
         _shutdown(self.connection)
+
+
+class _Form(NamedTuple):
+    """How a completion is sent: as a stream, and with its usage."""
+
+    streamed: bool
+    usage: bool
+
+    def response(self, answer: ScriptedAnswer) -> bytes:
+        """The answer as HTTP; a refusal is never streamed."""
+        if not self.streamed or answer.status != 200:
+            return _response(answer.status, answer.body)
+        head = b"HTTP/1.1 200 Scripted\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        return head + event_stream(answer.body, usage=self.usage)
 
 
 def _response(status: int, body: Mapping[str, Any], retry_after: float | str | None = None) -> bytes:

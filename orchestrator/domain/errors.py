@@ -60,6 +60,11 @@ class ModelUnavailableError(ModelError):
     """Connection refused, timeouts, 429 and 5xx beyond the retries, or replies that are no completions."""
 
 
+class ReplyLostError(ModelUnavailableError):
+    """The endpoint had accepted the last try, and was working at it when its reply was given up or broke off: what that
+    cost nobody has told."""
+
+
 class ContextLengthError(ModelError):
     """The request exceeds the model's context window; the window must shrink."""
 

@@ -10,7 +10,7 @@ asked ToolRequested, [ProgressReported | BudgetDecided | ScopeDecided], ToolFini
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -70,6 +70,20 @@ class ReplyReceived:
         latency_ms = (at - turn.at).total_seconds() * 1000
         reply = ModelReply(text=why, latency_ms=latency_ms, finish_reason=finish_reason, model=turn.request.model)
         return cls(seq=turn.seq, at=at, reply=reply, failed=True)
+
+    @classmethod
+    def lost(cls, turn: TurnRequested, why: str, at: datetime) -> ReplyReceived:
+        """A turn that was worked at when its reply was given up or broke off: settled at what it reserved, since it may
+        have cost that much."""
+        unsettled, request = cls.without_reply(turn, why, at, finish_reason="lost"), turn.request
+        reserved = replace(
+            unsettled.reply,
+            prompt_tokens=request.window_tokens,
+            completion_tokens=request.reserved_tokens - request.window_tokens,
+            estimated=True,
+            cost_usd=request.reserved_usd,
+        )
+        return replace(unsettled, reply=reserved)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ recorder keeps events in memory and remembers what was durable when something to
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 
 from agents.chat.estimate import Estimator
 from agents.chat.json_tools import asked_call
-from agents.chat.port import ChatRequest, Message, ToolSchema
+from agents.chat.port import ChatRequest, Message, ToolSchema, unheard
 from agents.session import ChatSession, Opening
 from agents.tools.catalogue import WORKER
 from orchestrator.domain.assignment import GrantRequest
@@ -87,7 +87,7 @@ class RandomChat:
         """A dollar per million tokens."""
         return (prompt_tokens + completion_tokens) / 1e6
 
-    def complete(self, request: ChatRequest) -> ModelReply:
+    def complete(self, request: ChatRequest, on_lost: Callable[[str], None] = unheard) -> ModelReply:
         """The next thing drawn."""
         self.ledger.effects.append(("send", len(self.requests), tuple(self.ledger.events)))
         said = self.says[len(self.requests) % len(self.says)]
@@ -134,10 +134,10 @@ class WatchedSession(ChatSession):
     asked: list[str]
     requests: list[ModelRequest]
 
-    def send(self, request: ModelRequest) -> ModelReply:
+    def send(self, request: ModelRequest, on_lost: Callable[[str], None] = unheard) -> ModelReply:
         """As it is."""
         self.requests.append(request)
-        reply = super().send(request)
+        reply = super().send(request, on_lost)
         self.asked += [call.call_id for call in reply.calls]
         return reply
 

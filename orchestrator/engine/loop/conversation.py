@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from orchestrator.domain.errors import ContextLengthError, ModelError, ToolError
+from orchestrator.domain.errors import ContextLengthError, ModelError, ReplyLostError, ToolError
 from orchestrator.domain.events import (
     CallStatus,
     Compacted,
@@ -93,7 +93,7 @@ class Conversation:
         self._cancelled = cancelled
         self._base_files = base_files
         self._last_turn: Stop | None = None
-        self._turn_seq = 0
+        self._turn: TurnRequested  # the newest
         self._results: dict[int, ToolResult] = {}
         self._recent: deque[str] = deque(maxlen=_RECENT_CALLS)
 
@@ -126,11 +126,12 @@ class Conversation:
             self._go_on()
             self._last_turn = self._meter.last_turn(self._clock.now()) if self._meter else None
             request = self._session.compose(self._notice(), shrink=shrink)
-            turn = self._request(request)
+            self._request(request)
             try:
-                return self._replied(turn, self._session.send(request))
+                return self._replied(self._session.send(request, self._again))
             except ModelError as error:
-                self._settle(ReplyReceived.without_reply(turn, str(error), self._clock.now()))
+                settled = ReplyReceived.lost if isinstance(error, ReplyLostError) else ReplyReceived.without_reply
+                self._settle(settled(self._turn, str(error), self._clock.now()))
                 self._go_on()
                 shrink += 1
                 too_long = isinstance(error, ContextLengthError)
@@ -139,12 +140,20 @@ class Conversation:
                     result = ConversationResult(reason=reason, detail=str(error), error=None if too_long else error)
                     raise ConversationEnded(result) from error
 
-    def _request(self, request: ModelRequest) -> TurnRequested:
+    def _again(self, why: str) -> None:
+        """A reply was lost and its request is going to be sent again: what was lost counts at what it reserved, and the
+        next try is a turn of its own, which must fit every bound as any other."""
+        self._settle(ReplyReceived.lost(self._turn, why, self._clock.now()))
+        self._go_on()
+        self._request(replace(self._turn.request, compacted=False))
+
+    def _request(self, request: ModelRequest) -> None:
         """Record and judge the turn, reserve what it may cost, make it durable."""
         at, journal = self._clock.now(), self.journal
         if request.compacted:
             journal.append(Compacted(at=at, request=request))
         turn = TurnRequested(seq=journal.next_seq(), at=at, request=request, counters=journal.guard_set.counters)
+        self._turn = turn
         journal.append(turn)
         if self._meter and journal.stop is None:
             journal.append_verdicts(self._meter.reserve(turn, journal), at)
@@ -153,12 +162,10 @@ class Conversation:
             journal.append(ReplyReceived.without_reply(turn, why, at, finish_reason="not_sent"))
             self._go_on()
         journal.flush()
-        return turn
 
-    def _replied(self, turn: TurnRequested, reply: ModelReply) -> tuple[ToolCall, ...]:
+    def _replied(self, reply: ModelReply) -> tuple[ToolCall, ...]:
         calls = tuple([self._numbered(call, self.journal.next_seq()) for call in reply.calls])
-        event = ReplyReceived(seq=turn.seq, at=self._clock.now(), reply=replace(reply, calls=calls))
-        self._turn_seq = turn.seq
+        event = ReplyReceived(seq=self._turn.seq, at=self._clock.now(), reply=replace(reply, calls=calls))
         self._settle(event)
         if self._last_turn is not None and any(call.tool not in self._ending_tools for call in calls):
             # behind the last turn that fits a bound of run or task, nothing but finishing may be asked for
@@ -191,7 +198,7 @@ class Conversation:
         self._go_on()
         journal, at = self.journal, self._clock.now()
         earlier = journal.guard_set.earlier(call)
-        event = ToolRequested(at=at, turn_seq=self._turn_seq, call=call, duplicate_of=earlier)
+        event = ToolRequested(at=at, turn_seq=self._turn.seq, call=call, duplicate_of=earlier)
         verdicts = journal.append(event)
         if self._meter and journal.stop is None and call.tool not in self._ending_tools:
             journal.append_verdicts(self._meter.in_time(at), at)

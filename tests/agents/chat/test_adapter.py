@@ -10,6 +10,7 @@ import pytest
 from agents.chat.limiter import RateLimits
 from agents.chat.openai_adapter import OpenAIChat
 from agents.chat.port import Chat, ChatRequest
+from agents.chat.stream import STREAMING
 from agents.scripted.server import serve
 from orchestrator.config.settings import ModelSettings, PriceSettings
 from orchestrator.domain.errors import ModelRefusedError
@@ -19,7 +20,8 @@ OK = {"text": "Hi."}
 
 
 def test_the_body_goes_out_as_it_is_given() -> None:
-    """Messages, tools and extra fields reach the endpoint unchanged, past the client's transform."""
+    """Messages, tools and extra fields reach the endpoint unchanged, past the client's transform, as a request for a
+    stream that ends with the usage."""
     messages: list[dict[str, Any]] = [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "Grüße, 世界 \u0000 \u2028 🎉", "name": "u"},
@@ -48,6 +50,8 @@ def test_the_body_goes_out_as_it_is_given() -> None:
             "tool_choice": {"type": "function", "function": {"name": "finish_task"}},
             "temperature": 0.2,
             "max_tokens": 8192,
+            "stream": True,
+            "stream_options": {"include_usage": True},
             "seed": 7,
             "chat_template_kwargs": {"thinking": False},
         }
@@ -65,7 +69,7 @@ def test_without_tools_no_tool_choice_is_sent() -> None:
     """An endpoint that knows no tools is not bothered with them."""
     with world(OK, temperature=None) as w:
         w.chat.complete(HELLO)
-    assert set(w.model.requests[0]) == {"model", "messages", "max_tokens"}
+    assert set(w.model.requests[0]) == {"model", "messages", "max_tokens", *STREAMING}
 
 
 def test_a_reply_brings_text_calls_usage_and_price() -> None:
@@ -130,7 +134,7 @@ def test_all_refused_fields_are_learnt_one_after_the_other() -> None:
     with world(*refusals, OK) as w:
         w.chat.complete(ChatRequest(HELLO.messages, [tool("f")], "required"))
     assert w.model.requests[-1]["tool_choice"] == "auto"
-    assert set(w.model.requests[-1]) == {"model", "messages", "tools", "tool_choice"}
+    assert set(w.model.requests[-1]) == {"model", "messages", "tools", "tool_choice", *STREAMING}
 
 
 def test_a_field_that_is_refused_although_it_is_gone_is_a_refusal() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import traceback
 from typing import Any
@@ -16,6 +17,7 @@ from orchestrator.domain.errors import (
     ModelError,
     ModelRefusedError,
     ModelUnavailableError,
+    ReplyLostError,
     UserError,
 )
 from tests.support.chat_world import HELLO, KEY, FixedClock, refusal, world
@@ -156,19 +158,27 @@ def _all_ended() -> bool:
     return not _exchanges()
 
 
-def test_a_hang_is_ended_by_the_idle_timeout() -> None:
-    """A server that accepts and sends nothing is given up after idle_timeout_s, and tried again."""
-    with world({"fault": {"hang_s": 60}}, OK, idle_timeout_s=0.3, timeout_s=30) as w:
+def test_a_stream_that_falls_silent_is_given_up_after_the_idle_timeout() -> None:
+    """Half a reply and then nothing is lost after idle_timeout_s, said to have been worked at, and tried again."""
+    with world({"text": "Hi.", "fault": {"stall_s": 60}}, OK, idle_timeout_s=0.3, timeout_s=30) as w:
         assert w.chat.complete(HELLO).retries == 1
-        assert "no byte" in w.waits[0]
+        assert re.search(r"no byte .* for 0\.3 s \(\d+ bytes .* it had accepted the request", w.waits[0])
         assert _all_ended()
+
+
+@pytest.mark.parametrize("reply", [{"latency_ms": 600}, {"fault": {"drip": 1_000}}], ids=["thinks", "speaks slowly"])
+def test_what_takes_longer_than_the_idle_timeout_is_waited_for(reply: dict[str, Any]) -> None:
+    """Neither the time before the first byte nor that of all of them together is a silence."""
+    with world({"text": "Hi.", **reply}, idle_timeout_s=0.2, timeout_s=30) as w:
+        assert (w.chat.complete(HELLO).text, w.waits, len(w.model.requests)) == ("Hi.", [], 1)
 
 
 def test_a_hang_cannot_outlast_the_total_deadline() -> None:
     """A single read that hangs ends at the total deadline, although idle_timeout_s is longer."""
     with world({"fault": {"hang_s": 60}}, retries=0, idle_timeout_s=60, timeout_s=0.3) as w:
-        with pytest.raises(ModelUnavailableError, match=r"0\.3 s"):
+        with pytest.raises(ReplyLostError, match=r"0\.3 s, although it had accepted") as caught:
             w.chat.complete(HELLO)
+        assert "timeout_s" in caught.value.next_step
         assert _all_ended()
 
 
@@ -176,9 +186,32 @@ def test_a_drip_is_ended_by_the_total_deadline() -> None:
     """A byte at a time, headers included, never trips a timeout per read; the deadline in all ends it, and the
     connection with it."""
     with world({"text": "Hi.", "fault": {"drip": 20}}, retries=0, idle_timeout_s=60, timeout_s=0.5) as w:
-        with pytest.raises(ModelUnavailableError, match=r"within 0\.5 s"):
+        with pytest.raises(ReplyLostError, match=r"within 0\.5 s"):
             w.chat.complete(HELLO)
         assert _all_ended()
+
+
+@pytest.mark.parametrize(
+    ("reply", "lost"),
+    [
+        ({"text": "Hi.", "fault": {"cut": True}}, True),
+        ({"fault": {"close": True}}, True),
+        ({"fault": {"status": 503}}, False),
+        ({"fault": {"html": True}}, False),
+    ],
+    ids=["cut", "closed", "refused", "no completion"],
+)
+def test_a_try_that_was_worked_at_is_told_as_lost(reply: dict[str, Any], lost: bool) -> None:
+    """What was accepted and broke off may have cost what it could, and is told before the next try; a refusal and
+    another page cost nothing."""
+    told: list[str] = []
+    with world(reply, OK) as w:
+        assert w.chat.complete(HELLO, told.append).text == "Hi."
+    assert (len(told), len(w.waits)) == (int(lost), 1)
+    with world(reply, retries=0) as w, pytest.raises(ModelUnavailableError) as caught:
+        w.chat.complete(HELLO, told.append)
+    assert isinstance(caught.value, ReplyLostError) is lost
+    assert len(told) == int(lost), "the last one is the error itself"
 
 
 def test_after_a_timeout_the_chat_goes_on() -> None:

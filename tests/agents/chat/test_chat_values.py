@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.chat.completion import completion, decode_reply
 from agents.chat.estimate import Estimator, text_tokens
+from agents.chat.failures import MalformedReplyError
 from agents.chat.json_tools import tool_calls_in_text
 from agents.chat.limiter import TokenBucket
 from agents.chat.prices import AS_OF, price_of
-from agents.chat.wire import MalformedReplyError, completion, decode_reply
 from orchestrator.config.settings import PriceSettings
 
 JSON = st.recursive(
