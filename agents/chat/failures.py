@@ -31,7 +31,15 @@ _NOT_TAKEN = re.compile(
     r"|deprecated|requires|must be|instead",
     re.IGNORECASE,
 )
-_FIELDS = ("temperature", "tool_choice", "max_completion_tokens", "max_tokens", "stream_options", "stream")
+_FIELDS = (
+    "temperature",
+    "tool_choice",
+    "max_completion_tokens",
+    "max_tokens",
+    "stream_options",
+    "stream",
+    "response_format",
+)
 _EXHAUSTED_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
 
-from agents.chat.endpoint import model_endpoint
+from agents.chat.context_length import told_context_length
+from agents.chat.endpoint import DEFAULT_BASE_URL, model_endpoint
 from agents.chat.estimate import Estimator, text_tokens
 from agents.chat.failures import RetryableError, UnsupportedFieldError
 from agents.chat.json_tools import as_text_request, tool_calls_in_text, tools_text
@@ -18,7 +20,7 @@ from agents.chat.port import ChatRequest, Message, ToolSchema, unheard
 from agents.chat.prices import cost_usd, price_of
 from agents.chat.stream import STREAMING
 from agents.chat.wire import Wire
-from orchestrator.config.settings import ModelSettings
+from orchestrator.config.settings import LEAST_CONTEXT_WINDOW, ModelSettings
 from orchestrator.domain.errors import ModelUnavailableError, ReplyLostError
 from orchestrator.domain.model_io import ModelReply
 from orchestrator.domain.ports import Clock
@@ -54,8 +56,7 @@ class OpenAIChat:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self.endpoint = model_endpoint(settings, env)
-        self.model, self.context_window = settings.name, settings.context_window
-        self.max_output_tokens = settings.max_output_tokens
+        self.model = settings.name
         self.learnt: frozenset[str] = frozenset()  # the fields that the endpoint refused, sent otherwise since
         self._settings, self._clock, self._on_wait, self._jitter = settings, clock, on_wait, jitter
         self._wire = Wire(self.endpoint, idle_s=settings.idle_timeout_s, total_s=settings.timeout_s, clock=clock)
@@ -68,10 +69,33 @@ class OpenAIChat:
         """Close the kept connections."""
         self._wire.close()
 
-    def models(self) -> Mapping[str, Any]:
-        """The endpoint's list of models, asked for once. Raises ModelRefusedError and ModelUnavailableError."""
+    @cached_property
+    def told_context_length(self) -> int | None:
+        """The tokens that the endpoint says it holds, asked for once; None where it does not say."""
+        return told_context_length(self._look, self.endpoint.base_url, self.model)
+
+    @cached_property
+    def context_window(self) -> int:
+        """What the settings say; where they say nothing, no more than the endpoint tells."""
+        window = self._settings.context_window
+        if "context_window" in self._settings.model_fields_set or self.endpoint.base_url == DEFAULT_BASE_URL:
+            return window  # OpenAI's own list tells nothing
+        return max(min(window, self.told_context_length or window), LEAST_CONTEXT_WINDOW)
+
+    @cached_property
+    def max_output_tokens(self) -> int:
+        """What the settings say; where they say nothing, no more than half of the window."""
+        most = self._settings.max_output_tokens
+        return most if "max_output_tokens" in self._settings.model_fields_set else min(most, self.context_window // 2)
+
+    @property
+    def streams(self) -> bool:
+        """Whether replies are asked for as streams: until the endpoint refuses that, or answers whole all the same."""
+        return self._wire.streams and not STREAMING.keys() & self.learnt
+
+    def _look(self, path: str) -> Mapping[str, Any]:
         try:
-            return self._wire.look("/models")
+            return self._wire.look(path)
         except UnsupportedFieldError as error:
             raise error.refusal from None
         except RetryableError as error:
@@ -128,8 +152,10 @@ class OpenAIChat:
         if settings.temperature is not None and "temperature" not in learnt:
             body["temperature"] = settings.temperature
         if not {"max_tokens", "max_completion_tokens"} <= learnt:
-            body["max_completion_tokens" if "max_tokens" in learnt else "max_tokens"] = settings.max_output_tokens
-        if self._wire.streams and not STREAMING.keys() & learnt:
+            body["max_completion_tokens" if "max_tokens" in learnt else "max_tokens"] = self.max_output_tokens
+        if settings.tools == "json" and request.tools and "response_format" not in learnt:
+            body["response_format"] = {"type": "json_object"}
+        if self.streams:
             body |= STREAMING
         return body | settings.extra
 

@@ -29,10 +29,14 @@ class Chat(Protocol):
     """One model at one endpoint."""
 
     model: str
-    context_window: int
-    """Tokens that prompt and reply may hold together."""
-    max_output_tokens: int
-    """Tokens of one reply at most."""
+
+    @property
+    def context_window(self) -> int:
+        """Tokens that prompt and reply may hold together."""
+
+    @property
+    def max_output_tokens(self) -> int:
+        """Tokens of one reply at most."""
 
     def estimate(self, messages: Sequence[Message], tools: Sequence[ToolSchema] = ()) -> int:
         """Prompt tokens of a request, estimated on the high side and in time linear in what is new."""

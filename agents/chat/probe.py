@@ -4,8 +4,7 @@ models."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from agents.chat.json_tools import tool_calls_in_text
 from agents.chat.openai_adapter import OpenAIChat
@@ -28,8 +27,6 @@ _REPORT: ToolSchema = {
         },
     },
 }
-# What vLLM, OpenRouter, Groq, Mistral and LM Studio call it in their list of models.
-_CONTEXT_FIELDS = ("max_model_len", "context_length", "context_window", "max_context_length", "loaded_context_length")
 
 
 class EndpointProbe(NamedTuple):
@@ -41,7 +38,8 @@ class EndpointProbe(NamedTuple):
 
 
 def probe_endpoint(chat: OpenAIChat) -> list[EndpointProbe]:
-    """Endpoint, tools, tool choice, structured output, usage, and context length where the endpoint tells it."""
+    """Endpoint, streaming, tools, tool choice, structured output, usage, and context length where the endpoint tells
+    it."""
     asked = render_preamble("probe_task", word=_WORD, number=_NUMBER)
     messages: tuple[Message, ...] = (
         {"role": "system", "content": render_preamble("probe")},
@@ -52,7 +50,15 @@ def probe_endpoint(chat: OpenAIChat) -> list[EndpointProbe]:
     except ModelError as error:
         return [_failed("endpoint", str(error))]
     endpoint = _passed("endpoint", f"{reply.model} at {chat.endpoint.host} answered in {reply.latency_ms:.0f} ms")
-    return [endpoint, _tools(reply), _tool_choice(chat, reply), _structured(reply), _usage(reply), *_window(chat)]
+    return [
+        endpoint,
+        _streaming(chat),
+        _tools(reply),
+        _tool_choice(chat, reply),
+        _structured(reply),
+        _usage(reply),
+        *_window(chat),
+    ]
 
 
 def _passed(check: str, detail: str) -> EndpointProbe:
@@ -61,6 +67,12 @@ def _passed(check: str, detail: str) -> EndpointProbe:
 
 def _failed(check: str, detail: str) -> EndpointProbe:
     return EndpointProbe(check, ok=False, detail=detail)
+
+
+def _streaming(chat: OpenAIChat) -> EndpointProbe:
+    if chat.streams:
+        return _passed("streaming", "replies are streamed: idle_timeout_s bounds a pause in one")
+    return _failed("streaming", "replies come whole: timeout_s alone bounds the wait for one")
 
 
 def _tools(reply: ModelReply) -> EndpointProbe:
@@ -97,21 +109,9 @@ def _usage(reply: ModelReply) -> EndpointProbe:
 
 def _window(chat: OpenAIChat) -> list[EndpointProbe]:
     """Nothing where the endpoint does not tell."""
-    try:
-        told = _told_context_length(chat.models(), chat.model)
-    except ModelError:
-        return []
+    told, ours = chat.told_context_length, chat.context_window
     if told is None:
         return []
-    ours = chat.context_window
     if told >= ours:
-        return [_passed("context length", f"{told} tokens, the settings use {ours}")]
+        return [_passed("context length", f"{told} tokens, of which {ours} are used")]
     return [_failed("context length", f"{told} tokens: set context_window = {told} (now {ours})")]
-
-
-def _told_context_length(models: Mapping[str, Any], name: str) -> int | None:
-    listed = models.get("data")
-    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-    entry = next((entry for entry in entries if entry.get("id") == name), {})
-    told = [entry[field] for field in _CONTEXT_FIELDS if isinstance(entry.get(field), int)]
-    return min(told, default=None)

@@ -38,6 +38,7 @@ from orchestrator.domain.ports import Clock
 MAX_REPLY_BYTES = 32 * 1024 * 1024
 SNIPPET_BYTES = 1_000
 
+_LOOK_S = 10.0  # nobody has to think about what an endpoint tells of itself
 _LATER_S = 1.0  # the client's own timeout comes behind ours, which knows what to say
 _Send = Callable[[openai.OpenAI], AbstractContextManager[httpx2.Response]]
 _UNSENT = (
@@ -73,9 +74,9 @@ class Wire:
         return answer
 
     def look(self, path: str) -> Mapping[str, Any]:
-        """What the endpoint tells at a path below its address, such as its list of models at `/models`: a JSON object.
-        Nobody has to think about that, so the time of a silence is enough for it."""
-        received = self._judged(lambda client: _look(client, path, self._headers), self._idle_s, self._idle_s)
+        """The JSON object that stands at a path below the endpoint's address (`/models`), or at an address."""
+        most_s = min(self._idle_s, _LOOK_S)
+        received = self._judged(lambda client: _look(client, path, self._headers), most_s, most_s)
         with self._malformed(received):
             return self._reply(received)
 

@@ -142,12 +142,13 @@ class ScriptedConversation(_Entry):
 
 
 class Script(_Entry):
-    """A whole script: the model's name, the context length that /v1/models tells (None: it does not), whether replies
-    are streamed when they are asked for so (else they come whole all the same), and conversations of which the first
-    that matches is taken."""
+    """A whole script: the model's name, the context length that /v1/models tells (None: it does not) or, as llama.cpp
+    does it, /props, whether replies are streamed when they are asked for so (else they come whole all the same), and
+    conversations of which the first that matches is taken."""
 
     model: str = "scripted"
     context_length: int | None = Field(default=None, ge=1)
+    llama_cpp: bool = False
     streams: bool = True
     conversations: tuple[ScriptedConversation, ...] = Field(min_length=1)
 

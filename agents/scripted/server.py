@@ -104,8 +104,11 @@ class _Connection(BaseHTTPRequestHandler):
         """Nothing: the requests are kept instead."""
 
     def do_GET(self) -> None:
+        script = self.server.model.script
         if self.path.rstrip("/").endswith("/models"):
-            self._send(200, {"object": "list", "data": [_listed(self.server.model.script)]})
+            self._send(200, {"object": "list", "data": [_listed(script)]})
+        elif self.path == "/props" and script.llama_cpp:
+            self._send(200, {"default_generation_settings": {"n_ctx": script.context_length}, "total_slots": 1})
         else:
             self._send(404, _error(f"There is no {self.path} here; try /v1/chat/completions."))
 
@@ -208,7 +211,9 @@ def _head(status: int, length: int, content_type: str, retry_after: str | None =
 
 
 def _listed(script: Script) -> dict[str, Any]:
-    model = {"id": script.model, "object": "model", "owned_by": "orchestrate"}
+    model = {"id": script.model, "object": "model", "owned_by": "llamacpp" if script.llama_cpp else "orchestrate"}
+    if script.llama_cpp:
+        return model | {"meta": {"n_ctx_train": 131_072}}
     return model if script.context_length is None else model | {"max_model_len": script.context_length}
 
 

@@ -8,6 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from orchestrator.guards.limits import GuardLimits
 
+LEAST_CONTEXT_WINDOW = 2_000
+"""Tokens below which no role's opening fits."""
+
 
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
@@ -35,16 +38,18 @@ class ModelSettings(_Section):
     """The environment variable that holds the key; optional where a base_url is set."""
     temperature: float | None = Field(default=0.2, ge=0, le=2)
     """Sampling temperature; omitted where the model refuses it."""
-    context_window: int = Field(default=128_000, ge=2_000)
-    """Tokens that prompt and reply may hold together."""
+    context_window: int = Field(default=128_000, ge=LEAST_CONTEXT_WINDOW)
+    """Tokens that prompt and reply may hold together; where it is not set, less if the endpoint says that it holds
+    less (llama.cpp, vLLM, OpenRouter and others)."""
     max_output_tokens: int = Field(default=8_192, ge=16)
-    """Tokens of one reply at most."""
+    """Tokens of one reply at most; where it is not set, less if that is more than half of the window."""
     tools: Literal["native", "json"] = "native"
     """native tool calls, or tool calls as JSON in the text for endpoints without them."""
     idle_timeout_s: float = Field(default=60.0, gt=0)
-    """Seconds without a byte after which a request is given up."""
+    """Seconds between two bytes of a streamed reply after which it is given up; before the first byte, and where the
+    endpoint does not stream, timeout_s alone counts."""
     timeout_s: float = Field(default=600.0, gt=0)
-    """Seconds that one request may take in all."""
+    """Seconds that one request may take in all, from being sent to the last byte of its reply."""
     retries: int = Field(default=4, ge=0)
     """Further tries after a 429, a 5xx, a connection error or a timeout."""
     rate_limit: float = Field(default=2_500.0, ge=0)

@@ -26,6 +26,8 @@ from orchestrator.planning.source import PlanSource
 from orchestrator.planning.validate import Defect, Examined, examine
 
 MOST_ROUNDS = 3
+MOST_SILENT_ROUNDS = 2
+"""A model that calls no tool in so many rounds, asked again in each, is not going to in another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,8 @@ def plan_from_file(
 def plan_goal(
     services: Services, repository: Repository, base_commit: str, goal: str, *, store: bool
 ) -> PlanningResult:
-    """Ask the PM, at most MOST_ROUNDS times. Raises PlanError when no round gave a plan that can be read, and the
-    ModelError that ended it."""
+    """Ask the PM, at most MOST_ROUNDS times. Raises PlanError when no round gave a plan that can be read, or when the
+    model called no tool in MOST_SILENT_ROUNDS of them, and the ModelError that ended it."""
     draft = Plan(
         id=services.ids.new("p"),
         repository=repository,
@@ -81,7 +83,7 @@ def _rounds(services: Services, draft: Plan, workspace: Workspace, *, store: boo
     previous: Mapping[str, Any] = {}
     defects: tuple[str, ...] = ()
     outcome: PlanningResult | None = None
-    used = Usage()
+    used, silent = Usage(), 0
     for number in range(1, MOST_ROUNDS + 1):
         assignment = PlanningAssignment(
             goal=draft.goal,
@@ -103,24 +105,46 @@ def _rounds(services: Services, draft: Plan, workspace: Workspace, *, store: boo
             outcome = PlanningResult(replace(plan, created_at=draft.created_at), file, defects, judged.warnings, store)
             if judged.accepted:
                 break
-    return _settled(services, draft, outcome, defects, store=store)
+        silent += dialogue.result.reason == "no_action"
+        if outcome is None and silent == MOST_SILENT_ROUNDS:
+            break
+    return _settled(services, draft, outcome, defects, silent=silent, store=store)
 
 
 def _settled(
-    services: Services, draft: Plan, outcome: PlanningResult | None, defects: tuple[str, ...], *, store: bool
+    services: Services,
+    draft: Plan,
+    outcome: PlanningResult | None,
+    defects: tuple[str, ...],
+    *,
+    silent: int,
+    store: bool,
 ) -> PlanningResult:
     if outcome is None:
         if store:
             services.writer.store_plan(replace(draft, status="rejected"))
-        listed = "".join(f"\n  {defect}" for defect in defects)
         see = f"see its rounds with `orchestrate show {draft.id}`, " if store else ""
-        raise PlanError(
-            f"The PM gave no usable plan in {MOST_ROUNDS} rounds. Say the goal more exactly, {see}or use --file. "
-            f"The last round's defects:{listed}"
-        )
+        raise _called_nothing(see) if silent == MOST_SILENT_ROUNDS else _not_usable(see, defects)
     if store:
         services.writer.store_plan(outcome.plan)
     return outcome
+
+
+def _not_usable(see: str, defects: tuple[str, ...]) -> PlanError:
+    listed = "".join(f"\n  {defect}" for defect in defects)
+    return PlanError(
+        f"The PM gave no usable plan in {MOST_ROUNDS} rounds. Say the goal more exactly, {see}or use --file. "
+        f"The last round's defects:{listed}"
+    )
+
+
+def _called_nothing(see: str) -> PlanError:
+    return PlanError(
+        f"The PM's model called no tool in {MOST_SILENT_ROUNDS} rounds, asked again in each (no_action): a plan comes "
+        "only by the tool submit_plan.",
+        next_step='Try it out with `orchestrate doctor --model`; set tools = "json" in [models.planner] if it cannot '
+        f"call tools, or another model (ORCHESTRATE_PM_MODEL), {see}or use --file.",
+    )
 
 
 def _round(

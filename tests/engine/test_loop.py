@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.domain.errors import ContextLengthError, ModelRefusedError, ModelUnavailableError
+from orchestrator.domain.errors import ContextLengthError, ModelRefusedError, ModelUnavailableError, ReplyLostError
 from orchestrator.domain.events import BudgetDecided, Finished, GuardFired, ReplyReceived, ToolFinished, ToolRequested
 from orchestrator.domain.events import TurnRequested as Turn
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
@@ -24,6 +25,7 @@ from tests.support.rig import Said, Walked, call, seqs, unpaired, walk
 _names = count()
 
 ERRORS = (ContextLengthError, ModelRefusedError, ModelUnavailableError)
+FINISHED = Said("", (call("finish_task", summary="done"),))
 READS = st.sampled_from([
     call("read_file", path="a.txt"), call("read_file", path="long.txt"), call("read_file", path="./a.txt"),
     call("read_file", path="missing"), call("list_files"), call("search", pattern="o"), call("search", pattern="("),
@@ -60,7 +62,8 @@ SAID = st.one_of(
     st.builds(lambda calls: Said("", calls), BATCHES),
     st.builds(lambda calls: Said("", calls), BATCHES),
     st.builds(lambda each: Said("", (each,)), CALLS),
-    st.sampled_from([Said("x"), Said("y"), *(Said(error=error) for error in ERRORS)]),
+    st.sampled_from([Said("x"), Said("y"), *(Said(error=error) for error in (*ERRORS, ReplyLostError))]),
+    st.builds(lambda each: Said("", (each,), lost=1), CALLS),
 )
 MODELS = st.lists(SAID, min_size=1, max_size=10)
 # Each of these bounds must be reached now and then, not hidden behind the stricter ones.
@@ -217,3 +220,26 @@ def test_a_turn_that_a_bound_forbids_is_settled_at_nothing(workspaces: ShadowWor
     last = walked.ledger.of(ReplyReceived)[-1]
     assert (last.seq, last.reply.finish_reason) == (walked.ledger.of(Turn)[-1].seq, "not_sent")
     assert (last.reply.prompt_tokens, last.reply.completion_tokens, last.reply.cost_usd) == (0, 0, 0.0)
+
+
+def test_a_lost_reply_counts_at_what_its_turn_reserved(workspaces: ShadowWorkspaces) -> None:
+    """Every try is a turn of its own; those whose replies were lost have failed and cost what they might have."""
+    walked = _walk(workspaces, [replace(FINISHED, lost=2), Said(error=ReplyLostError)])
+    turns, replies = walked.ledger.of(Turn), walked.ledger.of(ReplyReceived)
+    assert [(each.seq, each.failed) for each in replies] == list(zip((t.seq for t in turns), (1, 1, 0), strict=True))
+    for turn, lost in zip(turns[:2], replies[:2], strict=True):
+        assert lost.reply.prompt_tokens + lost.reply.completion_tokens == turn.request.reserved_tokens
+        assert (lost.reply.cost_usd, lost.reply.estimated) == (turn.request.reserved_usd, True)
+        assert (lost.reply.finish_reason, lost.reply.text) == ("lost", "drawn")
+    ended = _walk(workspaces, [Said(error=ReplyLostError)])
+    assert ended.ending.reason == "model_error"
+    assert ended.ledger.of(ReplyReceived)[0].reply.cost_usd == ended.ledger.of(Turn)[0].request.reserved_usd
+
+
+def test_a_further_try_is_not_sent_where_a_bound_has_no_room_for_it(workspaces: ShadowWorkspaces) -> None:
+    """What was lost has used up its reservation, so the next try is stopped before it is sent."""
+    one = _walk(workspaces, [FINISHED]).ledger.of(Turn)[0].request.reserved_tokens
+    walked = _walk(workspaces, [replace(FINISHED, lost=1)], limits=GuardLimits(max_tokens=2 * one - 1))
+    assert walked.ending.reason == "token_limit"
+    assert len(walked.chat.requests) == 1
+    assert walked.ledger.of(ReplyReceived)[-1].reply.finish_reason == "not_sent"

@@ -100,16 +100,15 @@ def test_a_plan_that_stays_refused_is_stored_as_rejected(story: Story, model: Se
 @pytest.mark.parametrize(
     ("reply", "defect"),
     [
-        ({"text": "It looks fine as it is."}, "no_action"),
         (call("read_file", path="calc.py"), "stalled"),
         ({"call": ["submit_plan", "{broken"]}, "malformed_calls"),
         (call("submit_plan", tasks="garbage", nonsense=1), "tasks: must be a list, is 'garbage'"),
     ],
-    ids=["talks", "reads for ever", "broken JSON", "garbage"],
+    ids=["reads for ever", "broken JSON", "garbage"],
 )
 def test_a_pm_that_gives_no_plan_is_bounded(story: Story, model: Serve, reply: dict[str, Any], defect: str) -> None:
     """Each round ends by a guard or by what is wrong with the plan; the error names it and says where to look."""
-    served = model(script(planner(reply)))
+    model(script(planner(reply)))
 
     done = story.run("plan", "Make it better")
 
@@ -121,8 +120,21 @@ def test_a_pm_that_gives_no_plan_is_bounded(story: Story, model: Serve, reply: d
     assert all(defect in " ".join(row["defects"]) for row in rounds)
     plan_id = done.stderr.split("orchestrate show ")[1].split("`")[0]
     assert defect in story.ok("show", plan_id)
-    if "text" in reply:
-        assert len(served.requests) == 3 * 2, "a round has one repair turn"
+
+
+def test_a_pm_that_calls_no_tool_in_two_rounds_is_not_asked_in_a_third(story: Story, model: Serve) -> None:
+    """Asked once more in each round it still only talks: one error, which names what to try."""
+    served = model(script(planner({"text": "It looks fine as it is."})))
+
+    done = story.run("plan", "Make it better")
+
+    assert done.returncode == 3
+    assert "called no tool in 2 rounds" in done.stderr
+    assert 'tools = "json" in [models.planner]' in done.stderr
+    assert len(served.requests) == 2 * 2, "a round has one repair turn"
+    rounds = story.ask(ROUNDS)
+    assert [(row["status"], row["number"]) for row in rounds] == [("rejected", 1), ("rejected", 2)]
+    assert all("no_action" in row["defects"][0] for row in rounds)
 
 
 def test_a_dry_run_takes_json_from_the_text_and_stores_nothing(story: Story, model: Serve) -> None:

@@ -39,11 +39,13 @@ ALLOWED = ("a.txt", "b.txt", "new/**")
 
 @dataclass(frozen=True)
 class Said:
-    """One answer of the random model: text, calls as (tool, arguments as JSON text), or an error instead."""
+    """One answer of the random model: text, calls as (tool, arguments as JSON text), or an error instead; before it so
+    many tries of which the reply is lost."""
 
     text: str = ""
     calls: tuple[tuple[str, str], ...] = ()
     error: type[ModelError] | None = None
+    lost: int = 0
 
 
 @dataclass
@@ -89,9 +91,11 @@ class RandomChat:
 
     def complete(self, request: ChatRequest, on_lost: Callable[[str], None] = unheard) -> ModelReply:
         """The next thing drawn."""
-        self.ledger.effects.append(("send", len(self.requests), tuple(self.ledger.events)))
         said = self.says[len(self.requests) % len(self.says)]
-        self.requests.append(request)
+        self._sent(request)
+        for _ in range(said.lost):
+            on_lost("drawn")
+            self._sent(request)
         if said.error is not None:
             raise said.error("drawn")
         calls = tuple(
@@ -108,6 +112,10 @@ class RandomChat:
             finish_reason="tool_calls" if calls else "stop",
             model=self.model,
         )
+
+    def _sent(self, request: ChatRequest) -> None:
+        self.ledger.effects.append(("send", len(self.requests), tuple(self.ledger.events)))
+        self.requests.append(request)
 
 
 @dataclass

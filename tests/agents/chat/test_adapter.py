@@ -214,7 +214,46 @@ def test_json_mode_tells_tools_in_the_system_text_and_reads_calls_from_the_text(
         reply = chat.complete(ChatRequest(messages, [tool("read_file"), tool("finish_task")], "required"))
     body = w.model.requests[0]
     assert "tools" not in body
+    assert body["response_format"] == {"type": "json_object"}
     assert {message["role"] for message in body["messages"]} == {"system", "user", "assistant"}
     assert "finish_task" in body["messages"][0]["content"]
     assert "the text" in body["messages"][3]["content"]
     assert [(call.tool, call.arguments_json) for call in reply.calls] == [("finish_task", '{"summary": "done"}')]
+
+
+def test_json_mode_without_response_format_where_the_endpoint_refuses_it() -> None:
+    """A server that knows only other formats is asked without one from then on; without tools none is asked for."""
+    only = refusal("'response_format.type' must be 'json_schema' or 'text'")
+    with world(only, OK, OK, tools="json") as w:
+        for _ in range(2):
+            w.chat.complete(ChatRequest(HELLO.messages, [tool("f")]))
+    assert ["response_format" in request for request in w.model.requests] == [True, False, False]
+    with world(OK, tools="json") as w:
+        w.chat.complete(HELLO)
+    assert "response_format" not in w.model.requests[0]
+
+
+@pytest.mark.parametrize(
+    ("told", "settings", "used"),
+    [
+        ({"context_length": 6_000}, {}, (6_000, 3_000)),
+        ({"context_length": 6_000, "llama_cpp": True}, {}, (6_000, 3_000)),
+        ({"context_length": 6_000, "llama_cpp": True, "model": "model.gguf"}, {}, (6_000, 3_000)),
+        ({"context_length": 6_000}, {"context_window": 9_000, "max_output_tokens": 5_000}, (9_000, 5_000)),
+        ({"context_length": 1_000_000}, {}, (128_000, 8_192)),
+        ({"context_length": 5}, {}, (2_000, 1_000)),
+        ({"model": "other"}, {}, (128_000, 8_192)),
+    ],
+    ids=["listed", "llama.cpp", "another name", "set by hand", "larger", "useless", "not told"],
+)
+def test_the_context_length_that_an_endpoint_tells_is_used(
+    told: dict[str, Any], settings: dict[str, Any], used: tuple[int, int]
+) -> None:
+    """Where the settings say nothing, the window is no larger than the endpoint's, and half of it a reply's."""
+    with serve({**told, "conversations": [{"replies": [OK]}]}) as model:
+        made = ModelSettings(name="scripted", base_url=model.base_url, **settings)
+        chat = OpenAIChat(made, clock=FixedClock(), env={})
+        assert (chat.context_window, chat.max_output_tokens) == used
+        chat.complete(HELLO)
+        chat.close()
+    assert model.requests[0]["max_tokens"] == used[1]

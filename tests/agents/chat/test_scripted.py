@@ -217,6 +217,7 @@ def test_a_capable_endpoint_passes_every_check() -> None:
     """Tools, tool choice, structured output and usage, by use."""
     assert {name for name, (ok, _) in checks(REPORT).items() if ok} == {
         "endpoint",
+        "streaming",
         "tools",
         "tool choice",
         "structured output",
@@ -230,6 +231,7 @@ def test_a_probe_says_what_an_endpoint_lacks() -> None:
     assert 'tools = "json"' in in_text["tools"][1]
     assert not any(in_text[name][0] for name in ("tools", "tool choice", "structured output", "usage"))
     assert not checks(refusal("tool_choice is not supported"), REPORT)["tool choice"][0]
+    assert "timeout_s" in checks(refusal("stream is not supported"), REPORT)["streaming"][1]
     assert checks(refusal("No.", 401)).keys() == {"endpoint"}
     assert not checks({"call": ["report", "{broken"]})["structured output"][0]
 
@@ -238,7 +240,7 @@ def test_a_probe_says_what_an_endpoint_lacks() -> None:
 def test_a_probe_compares_the_context_length_that_the_endpoint_tells(told: int, ok: bool) -> None:
     """A context_window larger than the endpoint's is named with the right value."""
     with serve({"context_length": told, "conversations": [{"replies": [REPORT]}]}) as model:
-        settings = ModelSettings(name="scripted", base_url=model.base_url)
+        settings = ModelSettings(name="scripted", base_url=model.base_url, context_window=128_000)
         chat = OpenAIChat(settings, clock=FixedClock(), env={})
         (found,) = [each for each in probe_endpoint(chat) if each.check == "context length"]
         chat.close()
