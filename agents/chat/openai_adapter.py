@@ -16,7 +16,7 @@ from agents.chat.estimate import Estimator, text_tokens
 from agents.chat.failures import RetryableError, UnsupportedFieldError
 from agents.chat.json_tools import as_text_request, tool_calls_in_text, tools_text
 from agents.chat.limiter import SHARED, RateLimits, TokenBucket
-from agents.chat.port import ChatRequest, Message, ToolSchema, unheard
+from agents.chat.port import ChatRequest, Message, ToolSchema, uncounted
 from agents.chat.prices import cost_usd, price_of
 from agents.chat.stream import STREAMING
 from agents.chat.wire import Wire
@@ -112,7 +112,7 @@ class OpenAIChat:
             return None
         return cost_usd(self._price, prompt_tokens, cached_tokens, completion_tokens)
 
-    def complete(self, request: ChatRequest, on_lost: Callable[[str], None] = unheard) -> ModelReply:
+    def complete(self, request: ChatRequest, on_lost: Callable[[str], None] = uncounted) -> ModelReply:
         """The model's reply. 429, 5xx, connection errors, timeouts and replies that are no completions are tried
         again up to `retries` times. Raises ModelRefusedError, ModelUnavailableError, ContextLengthError."""
         waited = _Waited(self._clock.monotonic())

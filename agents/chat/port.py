@@ -21,7 +21,7 @@ class ChatRequest:
     tool_choice: str = "auto"
 
 
-def unheard(_why: str) -> None:
+def uncounted(_why: str) -> None:
     """Nobody counts lost tries."""
 
 
@@ -44,7 +44,7 @@ class Chat(Protocol):
     def price(self, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> float | None:
         """US dollars, or None when the model's price is unknown."""
 
-    def complete(self, request: ChatRequest, on_lost: Callable[[str], None] = unheard) -> ModelReply:
+    def complete(self, request: ChatRequest, on_lost: Callable[[str], None] = uncounted) -> ModelReply:
         """Send the request and return the reply, its calls as the model sent them, retrying what the error's type
         allows. A try that the endpoint had accepted may have cost what it could: `on_lost` is told before the next one
         why its reply was lost, and ReplyLostError when there is no next one. Raises ModelRefusedError,

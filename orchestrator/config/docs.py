@@ -66,7 +66,10 @@ def _models() -> Iterator[str]:
     """The roles' tables are alike, so one stands for all three."""
     roles = list(settings_tree())
     shown = [setting for setting in roles if setting.keys[:2] == ("models", "worker")]
-    intro = "The models by role: `[models.planner]`, `[models.worker]` and `[models.verifier]` take the same settings; "
+    intro = (
+        "The models by role: `[models.planner]`, `[models.worker]` and `[models.verifier]` take the same settings, and "
+        "so does `[models]`, whose values are the defaults of every role; "
+    )
     rows = [_row(setting) for setting in shown]
     yield "\n".join(
         ["## `[models.worker]`", "", f"{intro}the variables likewise.", "", _ROW, *rows, *_parts(shown), ""]

@@ -144,13 +144,13 @@ def _read_environment(layers: _Layers, environ: Mapping[str, str]) -> None:
     _default_base_url(layers, environ.get("OPENAI_BASE_URL", "").strip())
     told = {_variable(name): former(name) for name in (*RENAMED, *GONE)}
     known = {*settings, *MODEL_VARIABLES, *NO_SETTINGS}
-    key_variables = {layers.get(("models", role, "api_key_env")) for role in ROLES}
+    key_variables = {layers.get(("models", *role, "api_key_env")) for role in ((), *((role,) for role in ROLES))}
     for variable in sorted(given.keys() - known - key_variables):
         layers.defects.append(f"{variable}: {told.get(variable) or f'is no setting{nearest(variable, known)}'}")
 
 
 def _default_base_url(layers: _Layers, url: str) -> None:
-    for role in ROLES:
+    for role in ROLES if layers.get(("models", "base_url")) is None else ():
         if url and layers.get(("models", role, "base_url")) is None:
             layers.put(("models", role, "base_url"), url, "OPENAI_BASE_URL")
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, model_validator
 
+from orchestrator.config.former import ROLES
 from orchestrator.guards.limits import GuardLimits
 
 LEAST_CONTEXT_WINDOW = 2_000
@@ -28,7 +30,8 @@ class PriceSettings(_Section):
 
 
 class ModelSettings(_Section):
-    """One role's model and endpoint (`[models.planner]`, `[models.worker]`, `[models.verifier]`)."""
+    """A model and its endpoint: one role's (`[models.planner]`, `[models.worker]`, `[models.verifier]`), or what all
+    roles share (`[models]`)."""
 
     name: str = ""
     """The model's name as the endpoint knows it."""
@@ -60,12 +63,24 @@ class ModelSettings(_Section):
     """Further fields of the request body, sent as they are."""
 
 
-class ModelsSettings(_Section):
-    """Models by role."""
+class ModelsSettings(ModelSettings):
+    """Models by role: what `[models]` itself sets is the default of every role that does not set it."""
 
     planner: ModelSettings = ModelSettings()
     worker: ModelSettings = ModelSettings()
     verifier: ModelSettings = ModelSettings()
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _inherited(cls, value: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        made = validate(value)
+        given = {name: getattr(made, name) for name in made.model_fields_set & ModelSettings.model_fields.keys()}
+        roles = {role: _with_defaults(getattr(made, role), given) for role in ROLES if given}
+        return made.model_copy(update=roles) if roles else made
+
+
+def _with_defaults(role: ModelSettings, given: Mapping[str, Any]) -> ModelSettings:
+    return role.model_copy(update={name: given[name] for name in given.keys() - role.model_fields_set})
 
 
 class WorkspaceSettings(_Section):

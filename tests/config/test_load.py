@@ -157,6 +157,25 @@ def test_model_variables(tmp_path: Path) -> None:
     assert load_settings(tmp_path, {"ORCHESTRATE_MODEL": " ", "OPENAI_BASE_URL": ""}).models.verifier.name == "file"
 
 
+def test_what_models_itself_sets_is_the_default_of_every_role(tmp_path: Path) -> None:
+    """A role's own value rules over it, OPENAI_BASE_URL does not, and a wrong value is told once, where it stands."""
+    lines = '[models]\nname = "all"\nbase_url = "http://localhost:1/v1"\napi_key_env = "ORCHESTRATE_MY_KEY"\n'
+    write(tmp_path, f'{lines}[models.price]\ninput = 1\noutput = 2\n[models.worker]\nname = "worker"\nretries = 0\n')
+    environ = {
+        "OPENAI_BASE_URL": "https://example.org/v1",
+        "ORCHESTRATE_MODELS_RETRIES": "9",
+        "ORCHESTRATE_MY_KEY": "k",
+    }
+    models = load_settings(tmp_path, environ).models
+    assert (models.planner.name, models.worker.name, models.verifier.name) == ("all", "worker", "all")
+    assert (models.planner.retries, models.worker.retries) == (9, 0)
+    assert {role.base_url for role in (models.planner, models.worker)} == {"http://localhost:1/v1"}
+    assert {role.api_key_env for role in (models.planner, models.worker)} == {"ORCHESTRATE_MY_KEY"}
+    assert models.verifier.price is not None
+    write(tmp_path, "[models]\ntimeout_s = 0\n")
+    assert refused(tmp_path).count("timeout_s") == 1
+
+
 @pytest.mark.parametrize(
     ("variable", "text", "section", "field", "value"),
     [

@@ -15,7 +15,7 @@ from typing import Any
 
 from agents.chat.estimate import Estimator
 from agents.chat.json_tools import asked_call
-from agents.chat.port import ChatRequest, Message, ToolSchema, unheard
+from agents.chat.port import ChatRequest, Message, ToolSchema, uncounted
 from agents.session import ChatSession, Opening
 from agents.tools.catalogue import WORKER
 from orchestrator.domain.assignment import GrantRequest
@@ -89,7 +89,7 @@ class RandomChat:
         """A dollar per million tokens."""
         return (prompt_tokens + completion_tokens) / 1e6
 
-    def complete(self, request: ChatRequest, on_lost: Callable[[str], None] = unheard) -> ModelReply:
+    def complete(self, request: ChatRequest, on_lost: Callable[[str], None] = uncounted) -> ModelReply:
         """The next thing drawn."""
         said = self.says[len(self.requests) % len(self.says)]
         self._sent(request)
@@ -142,7 +142,7 @@ class WatchedSession(ChatSession):
     asked: list[str]
     requests: list[ModelRequest]
 
-    def send(self, request: ModelRequest, on_lost: Callable[[str], None] = unheard) -> ModelReply:
+    def send(self, request: ModelRequest, on_lost: Callable[[str], None] = uncounted) -> ModelReply:
         """As it is."""
         self.requests.append(request)
         reply = super().send(request, on_lost)
