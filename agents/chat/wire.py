@@ -39,6 +39,7 @@ MAX_REPLY_BYTES = 32 * 1024 * 1024
 SNIPPET_BYTES = 1_000
 
 _LOOK_S = 10.0  # nobody has to think about what an endpoint tells of itself
+_WORKING = "had accepted the request and was working"
 _LATER_S = 1.0  # the client's own timeout comes behind ours, which knows what to say
 _Send = Callable[[openai.OpenAI], AbstractContextManager[httpx2.Response]]
 _UNSENT = (
@@ -113,9 +114,7 @@ class Wire:
         try:
             return self._bounded(_Exchange(send), idle_s, total_s)
         except _GivenUpError as error:
-            raise RetryableError(
-                f"{str(error).format(host=host)}, although it had accepted the request and was working", accepted=True
-            ) from None
+            raise RetryableError(f"{host} {_WORKING}, but {error}", accepted=True) from None
         except openai.APIStatusError as error:
             wait = retry_after_seconds(error.response.headers, self._clock.now())
             raise judge_failure(endpoint_refusal(error.status_code, error.body, wait), self._endpoint) from None
@@ -125,10 +124,9 @@ class Wire:
     def _broken(self, cause: BaseException) -> RetryableError:
         """A connection that failed, before or after the endpoint had the whole request."""
         told = self._endpoint.redacted(str(cause)) or type(cause).__name__
-        reason = f"the connection to {self._endpoint.host} failed: {told}"
         if isinstance(cause, _UNSENT):
-            return RetryableError(reason)
-        return RetryableError(f"{reason.rstrip('.')}; it had accepted the request and was working", accepted=True)
+            return RetryableError(f"the connection to {self._endpoint.host} failed: {told}")
+        return RetryableError(f"{self._endpoint.host} {_WORKING}, but the connection failed: {told}", accepted=True)
 
     def _bounded(self, exchange: _Exchange, idle_s: float, total_s: float) -> bytes:
         """The exchange's bytes, whatever the server does. Where we leave while it is still running (also by Ctrl-C),
@@ -161,7 +159,7 @@ class Wire:
 
 
 class _GivenUpError(Exception):
-    """A deadline passed; the message names the endpoint as {host}."""
+    """A deadline passed; the message says which."""
 
 
 class _Exchange:
@@ -217,11 +215,11 @@ class _Exchange:
         return time.monotonic() if self._newest_s is None else self._newest_s
 
     def _told(self, idle_s: float, total_s: float, *, late: bool) -> str:
-        came = f" ({len(self._body):,} bytes of it had come)" if self._body else ""
+        came = f" ({len(self._body):,} bytes had come)" if self._body else ""
         return (
-            f"no complete reply from {{host}} within {total_s:g} s{came}"
+            f"no complete reply came within {total_s:g} s{came}"
             if late
-            else f"no byte of a reply from {{host}} for {idle_s:g} s{came}"
+            else f"no byte of its reply came for {idle_s:g} s{came}"
         )
 
 
