@@ -126,15 +126,16 @@ def _as_text_message(message: Message) -> dict[str, Any]:
     calls = message.get("tool_calls")
     if not calls:
         return {"role": message["role"], "content": message.get("content") or ""}
-    written = [_written_call(call) for call in calls]
+    asked = [_written_call(call) for call in calls]
+    written = json.dumps(asked[0] if len(asked) == 1 else {"tool_calls": asked}, ensure_ascii=False)
     text = message.get("content") or ""
-    return {"role": "assistant", "content": "\n".join(part for part in (text, *written) if part)}
+    return {"role": "assistant", "content": "\n".join(part for part in (text, written) if part)}
 
 
-def _written_call(call: Mapping[str, Any]) -> str:
+def _written_call(call: Mapping[str, Any]) -> dict[str, Any]:
     function = call["function"]
     try:
         arguments = json.loads(function["arguments"])
     except ValueError:
         arguments = function["arguments"]
-    return json.dumps({"tool": function["name"], "arguments": arguments, "id": call["id"]}, ensure_ascii=False)
+    return {"tool": function["name"], "arguments": arguments, "id": call["id"]}

@@ -42,13 +42,8 @@ _LOOK_S = 10.0  # nobody has to think about what an endpoint tells of itself
 _WORKING = "had accepted the request and was working"
 _LATER_S = 1.0  # the client's own timeout comes behind ours, which knows what to say
 _Send = Callable[[openai.OpenAI], AbstractContextManager[httpx2.Response]]
-_UNSENT = (
-    httpx2.ConnectError,
-    httpx2.ConnectTimeout,
-    httpx2.PoolTimeout,
-    httpx2.WriteError,
-    httpx2.UnsupportedProtocol,
-)
+_BROKEN_OFF = (httpx2.ReadError, httpx2.ReadTimeout, httpx2.RemoteProtocolError, httpx2.DecodingError)
+"""How a connection fails on which the whole request has gone out."""
 
 
 class Wire:
@@ -118,15 +113,17 @@ class Wire:
         except openai.APIStatusError as error:
             wait = retry_after_seconds(error.response.headers, self._clock.now())
             raise judge_failure(endpoint_refusal(error.status_code, error.body, wait), self._endpoint) from None
-        except (openai.APIConnectionError, httpx2.HTTPError, OSError) as error:
+        except openai.APIConnectionError as error:
             raise self._broken(error.__cause__ or error) from None
+        except (httpx2.HTTPError, OSError) as error:
+            raise self._broken(error) from None
 
     def _broken(self, cause: BaseException) -> RetryableError:
         """A connection that failed, before or after the endpoint had the whole request."""
         told = self._endpoint.redacted(str(cause)) or type(cause).__name__
-        if isinstance(cause, _UNSENT):
-            return RetryableError(f"the connection to {self._endpoint.host} failed: {told}")
-        return RetryableError(f"{self._endpoint.host} {_WORKING}, but the connection failed: {told}", accepted=True)
+        if isinstance(cause, _BROKEN_OFF):
+            return RetryableError(f"{self._endpoint.host} {_WORKING}, but the connection failed: {told}", accepted=True)
+        return RetryableError(f"the connection to {self._endpoint.host} failed: {told}")
 
     def _bounded(self, exchange: _Exchange, idle_s: float, total_s: float) -> bytes:
         """The exchange's bytes, whatever the server does. Where we leave while it is still running (also by Ctrl-C),

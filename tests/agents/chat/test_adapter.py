@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from agents.chat.json_tools import tool_calls_in_text
 from agents.chat.limiter import RateLimits
 from agents.chat.openai_adapter import OpenAIChat
 from agents.chat.port import Chat, ChatRequest
@@ -219,6 +221,18 @@ def test_json_mode_tells_tools_in_the_system_text_and_reads_calls_from_the_text(
     assert "finish_task" in body["messages"][0]["content"]
     assert "the text" in body["messages"][3]["content"]
     assert [(call.tool, call.arguments_json) for call in reply.calls] == [("finish_task", '{"summary": "done"}')]
+
+
+def test_json_mode_shows_several_calls_as_the_one_object_that_it_asks_for() -> None:
+    """What the model is shown of its own calls is what it was told to write: one JSON object a reply."""
+    calls = [{"id": f"c{n}", "type": "function", "function": {"name": "f", "arguments": "{}"}} for n in range(2)]
+    results = [{"role": "tool", "tool_call_id": f"c{n}", "content": "ok"} for n in range(2)]
+    assistant = {"role": "assistant", "content": None, "tool_calls": calls}
+    with world({"text": "Hi."}, tools="json") as w:
+        w.chat.complete(ChatRequest([*HELLO.messages, assistant, *results], [tool("f")]))
+    written = w.model.requests[0]["messages"][2]["content"]
+    assert json.loads(written).keys() == {"tool_calls"}
+    assert [call.tool for call in tool_calls_in_text(written)] == ["f", "f"]
 
 
 def test_json_mode_without_response_format_where_the_endpoint_refuses_it() -> None:
