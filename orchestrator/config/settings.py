@@ -72,6 +72,9 @@ class WorkspaceSettings(_Section):
     """Commands run once per hash of manifests and lock files, network if allowed, their result cached."""
     env: dict[str, str] = Field(default_factory=dict)
     """Environment variables of every sandboxed command."""
+    cache_mb: int = Field(default=4_096, ge=0)
+    """Megabytes of build caches (Go, cargo, npm, pip, mypy and the like) that are kept for a plan; larger ones begin
+    anew, and with 0 every command begins without."""
 
 
 class SandboxSettings(_Section):

@@ -88,6 +88,10 @@ class Workspace(Protocol):
     def diff(self, before: str, after: str) -> str:
         """The unified diff between two trees, without renames."""
 
+    def keep_caches(self) -> None:
+        """Let workspaces that are opened later in this plan begin with what commands left in build caches: for checks
+        of an accepted tree alone. Never raises for a cache that cannot be kept."""
+
     def close(self) -> None:
         """Remove the worktree; its snapshots stay. Safe to call twice."""
 
@@ -103,7 +107,8 @@ class Workspaces(Protocol):
         """The full commit id of a revision, brought into the Shadow."""
 
     def open(self, attempt_id: str, start: str, *, head: str) -> Workspace:
-        """A worktree with the content of `start` (commit or tree) whose HEAD is the commit `head`."""
+        """A worktree with the content of `start` (commit or tree) whose HEAD is the commit `head`. The id begins with
+        the plan's, before a colon: of that plan are the build caches that commands begin with."""
 
     def merge(self, *, head: str, base: str, tree: str, message: str, trailers: Mapping[str, str]) -> MergeCommit:
         """Build (and anchor) one commit on `head` with what changed from the commit `base` to `tree`; moves no ref."""

@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import pwd
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.config.settings import Settings
 from orchestrator.domain import ports
 from orchestrator.domain.errors import PathRefusedError, UserError
+from orchestrator.workspace.build_caches import BuildCaches, sweep_caches
 from orchestrator.workspace.filesystem import remove_if_free
 from orchestrator.workspace.paths import parts_of
 from orchestrator.workspace.prepare import PREPARED, Preparation, Prepared
 from orchestrator.workspace.repository import UserRepository, ensure_home
 from orchestrator.workspace.sandbox import Sandbox, detect
+from orchestrator.workspace.sandbox.bubblewrap import overlays
+from orchestrator.workspace.sandbox.cache_layer import CacheLayer
 from orchestrator.workspace.sandbox.environment import readable_paths, scrubbed, with_virtual_environment
 from orchestrator.workspace.sandbox.spec import Mount, SandboxSpec
 from orchestrator.workspace.shadow import Shadow
@@ -47,7 +51,8 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
         if self.settings.workspace.prepare:
             prepared = Preparation(self.home, self.sandbox, self.settings).of(start, head, self._box)
         with place.make(start, head) as held:
-            box = self._box(place, prepared)
+            caches = self._caches(attempt_id)
+            box = replace(self._box(place, prepared), caches=self._layer(caches, place, held))
             objects = self.objects()
             anchor = f"refs/orchestrate/attempts/{place.name}"
             snapshots = Snapshots(place.git, place.files, objects, anchor, self.tree_of(start))
@@ -57,6 +62,7 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
                 objects=objects,
                 sandbox=self.sandbox,
                 box=box,
+                plan_caches=caches,
                 settings=self.settings,
                 held=held.pop_all(),
             )
@@ -67,10 +73,24 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
 
     def sweep(self) -> None:
         """Remove the worktrees that no living process has open."""
+        sweep_caches(self.home / "caches")
         folder = self.home / "worktrees"
         for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
             if not entry.name.startswith(PREPARED):
                 remove_if_free(entry, WorktreeDir(self.home, entry.name).remove)
+
+    def _caches(self, attempt_id: str) -> BuildCaches:
+        plan = safe_name(attempt_id.partition(":")[0])
+        return BuildCaches(self.home / "caches" / plan, self.settings.workspace.cache_mb)
+
+    def _layer(self, caches: BuildCaches, place: WorktreeDir, held: ExitStack) -> CacheLayer | None:
+        """The workspace's own layer over what the plan has now, which stays for as long as the workspace is held."""
+        if not self.settings.workspace.cache_mb:
+            return None
+        newest, kept = caches.newest()
+        held.push(kept)
+        overlaid = self._mounts and overlays(self.home)
+        return CacheLayer(folder=place.caches, below=(newest,), overlaid=overlaid)
 
     def _box(self, place: WorktreeDir, prepared: Prepared | None = None) -> SandboxSpec:
         real_home = Path(self.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)
@@ -88,7 +108,9 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
             shadow=self.git_dir,
             scratch=place.scratch,
             masked=(self.repository.common_dir, self.home),
-            environment=scrubbed(self.environ, real_home, self.settings.workspace.env),
+            environment=scrubbed(
+                self.environ, real_home, self.settings.workspace.env, network=self.settings.sandbox.network
+            ),
             shared=shared,
             readable=readable,
             real_home=real_home,
