@@ -135,7 +135,7 @@ def measured(name: str, folder: Path) -> dict[str, float]:
 
 def _opened(workspaces: ShadowWorkspaces, name: str) -> Worktree:
     head = workspaces.resolve("HEAD")
-    return workspaces.open(name, head, head=head)
+    return workspaces.open(name, head, head=head, plan_id="p1")
 
 
 def _sandboxed(workspace: Worktree, command: str) -> float:

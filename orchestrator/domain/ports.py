@@ -21,7 +21,7 @@ from orchestrator.domain.review import Review
 from orchestrator.domain.run import Claim, ClaimRequest, Orphan, Run
 from orchestrator.domain.task import TaskState
 from orchestrator.domain.usage import AttemptUsage, Usage
-from orchestrator.domain.workspace import CommandResult, FileChange, MergeCommit
+from orchestrator.domain.workspace import AbsentFile, CommandResult, FileChange, MergeCommit
 
 
 class Clock(Protocol):
@@ -51,6 +51,10 @@ class Workspace(Protocol):
     @property
     def shown_root(self) -> str:
         """The absolute path under which the worker knows the workspace: the repository's own."""
+
+    @property
+    def surroundings(self) -> tuple[str, ...]:
+        """What commands find around them, in sentences: system, sandbox, network, Python, installed folders."""
 
     def relative(self, path: str) -> str:
         """The canonical path from the top level ("." for the top itself)."""
@@ -103,12 +107,15 @@ class Workspaces(Protocol):
     def sandbox_level(self) -> str:
         """bubblewrap, landlock or none: what commands run in here."""
 
+    def absent_files(self) -> tuple[AbsentFile, ...]:
+        """What tracked files need and git ignores, so that no workspace has it."""
+
     def resolve(self, revision: str) -> str:
         """The full commit id of a revision, brought into the Shadow."""
 
-    def open(self, attempt_id: str, start: str, *, head: str) -> Workspace:
-        """A worktree with the content of `start` (commit or tree) whose HEAD is the commit `head`. The id begins with
-        the plan's, before a colon: of that plan are the build caches that commands begin with."""
+    def open(self, attempt_id: str, start: str, *, head: str, plan_id: str = "") -> Workspace:
+        """A worktree with the content of `start` (commit or tree) whose HEAD is the commit `head`; commands begin with
+        the build caches of the plan, if one is named."""
 
     def merge(self, *, head: str, base: str, tree: str, message: str, trailers: Mapping[str, str]) -> MergeCommit:
         """Build (and anchor) one commit on `head` with what changed from the commit `base` to `tree`; moves no ref."""

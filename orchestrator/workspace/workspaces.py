@@ -11,10 +11,10 @@ from pathlib import Path
 
 from orchestrator.config.settings import Settings
 from orchestrator.domain import ports
-from orchestrator.domain.errors import PathRefusedError, UserError
+from orchestrator.domain.workspace import AbsentFile
+from orchestrator.workspace.absent import absent_files
 from orchestrator.workspace.build_caches import BuildCaches, sweep_caches
 from orchestrator.workspace.filesystem import remove_if_free
-from orchestrator.workspace.paths import parts_of
 from orchestrator.workspace.prepare import PREPARED, Preparation, Prepared
 from orchestrator.workspace.repository import UserRepository, ensure_home
 from orchestrator.workspace.sandbox import Sandbox, detect
@@ -23,6 +23,7 @@ from orchestrator.workspace.sandbox.cache_layer import CacheLayer
 from orchestrator.workspace.sandbox.environment import readable_paths, scrubbed, with_virtual_environment
 from orchestrator.workspace.sandbox.spec import Mount, SandboxSpec
 from orchestrator.workspace.shadow import Shadow
+from orchestrator.workspace.shared_files import check_share, copy_shared_files
 from orchestrator.workspace.snapshots import Snapshots
 from orchestrator.workspace.worktree import Worktree
 from orchestrator.workspace.worktree_dir import WorktreeDir, safe_name
@@ -43,7 +44,7 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
         """bubblewrap, landlock or none."""
         return self.sandbox.level
 
-    def open(self, attempt_id: str, start: str, *, head: str) -> Worktree:
+    def open(self, attempt_id: str, start: str, *, head: str, plan_id: str = "") -> Worktree:
         """A worktree with the content of `start`, HEAD at `head`; what `workspace.prepare` made is in it. Raises
         WorkspaceError when it cannot be made or a prepare command fails."""
         place = WorktreeDir(self.home, safe_name(attempt_id))
@@ -51,7 +52,7 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
         if self.settings.workspace.prepare:
             prepared = Preparation(self.home, self.sandbox, self.settings).of(start, head, self._box)
         with place.make(start, head) as held:
-            caches = self._caches(attempt_id)
+            caches = BuildCaches(self.home / "caches" / safe_name(plan_id or "none"), self.settings.workspace.cache_mb)
             box = replace(self._box(place, prepared), caches=self._layer(caches, place, held))
             objects = self.objects()
             anchor = f"refs/orchestrate/attempts/{place.name}"
@@ -67,6 +68,10 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
                 held=held.pop_all(),
             )
 
+    def absent_files(self) -> tuple[AbsentFile, ...]:
+        """What tracked files need and git ignores, so that no workspace has it."""
+        return absent_files(self.repository, self.settings)
+
     def files_of(self, commit: str) -> tuple[str, ...]:
         """The paths of a commit's files."""
         return self.git("ls-tree", "-r", "-z", "--name-only", self.resolve(commit)).fields()
@@ -78,10 +83,6 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
         for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
             if not entry.name.startswith(PREPARED):
                 remove_if_free(entry, WorktreeDir(self.home, entry.name).remove)
-
-    def _caches(self, attempt_id: str) -> BuildCaches:
-        plan = safe_name(attempt_id.partition(":")[0])
-        return BuildCaches(self.home / "caches" / plan, self.settings.workspace.cache_mb)
 
     def _layer(self, caches: BuildCaches, place: WorktreeDir, held: ExitStack) -> CacheLayer | None:
         """The workspace's own layer over what the plan has now, which stays for as long as the workspace is held."""
@@ -96,6 +97,7 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
         real_home = Path(self.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)
         wanted = self._wanted(prepared)
         shared = tuple(mount for mount in wanted if _make_place_for(place, mount, self.repository.root))
+        copy_shared_files(self.repository, self.settings, place)
         if prepared and not self._mounts:
             prepared.copy_into(place.tree)
         readable = readable_paths(
@@ -152,21 +154,12 @@ def _with_virtual_environment(box: SandboxSpec) -> SandboxSpec:
     return box
 
 
-def _check_share(settings: Settings) -> None:
-    for name in settings.workspace.share:
-        try:
-            parts_of(name, "/nowhere")
-        except PathRefusedError as error:
-            way_out = "Name a folder of the repository, from its top level."
-            raise UserError(f"workspace.share cannot hold {name!r}.", next_step=way_out) from error
-
-
 def open_workspaces(
     repository: UserRepository, home: Path, settings: Settings, environ: Mapping[str, str] | None = None
 ) -> ShadowWorkspaces:
     """The Shadow of a repository under ORCHESTRATE_HOME, made on first use, with the sandbox that the settings ask for.
     Raises UserError for a home that cannot be written, SandboxError for a level that cannot be had."""
-    _check_share(settings)
+    check_share(repository, settings)
     ensure_home(home)
     workspaces = ShadowWorkspaces(
         repository=repository,

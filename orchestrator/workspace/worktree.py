@@ -19,6 +19,7 @@ from orchestrator.workspace.paths import parts_of
 from orchestrator.workspace.sandbox import Sandbox
 from orchestrator.workspace.sandbox.spec import CommandLimits, SandboxSpec
 from orchestrator.workspace.snapshots import Snapshots
+from orchestrator.workspace.surroundings import surroundings
 from orchestrator.workspace.worktree_dir import WorktreeDir
 
 _log = logging.getLogger(__name__)
@@ -41,6 +42,11 @@ class Worktree(ports.Workspace):
     def shown_root(self) -> str:
         """The repository's own path."""
         return str(self.box.shown_root)
+
+    @property
+    def surroundings(self) -> tuple[str, ...]:
+        """What commands find around them."""
+        return surroundings(self.sandbox, self.box)
 
     def relative(self, path: str) -> str:
         """The canonical path from the top level. Raises PathRefusedError."""

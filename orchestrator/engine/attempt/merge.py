@@ -92,6 +92,6 @@ def _checked(
         yield (), ()
         return
     name = f"{claim.attempt_id}:merge{number}"
-    with closing(services.workspaces.open(name, commit, head=commit)) as workspace:
+    with closing(services.workspaces.open(name, commit, head=commit, plan_id=plan.id)) as workspace:
         checks = run_checks(services, claim, workspace, commands, pass_id=name, tree=tree)
         yield (*judge_checks(checks, workspace.shown_root), *judge_unanswered(checks)), (workspace,)

@@ -36,11 +36,8 @@ def bubblewrap_launch(spec: SandboxSpec, command: str, private: Path, marker: in
         argv += ["--remount-ro", str(target)]
     argv += ["--remount-ro", "/dev", "--chdir", str(spec.shown_root), "--"]
     argv += ["/bin/sh", "-c", _STARTED.format(tasks=4 * MOST_TASKS), str(marker), *shell(command)]
-    environment = spec.environment_with(_CACHES if spec.caches else None) | {
-        "HOME": str(INSIDE / "home"),
-        "TMPDIR": "/tmp",
-    }  # noqa: S108
-    return Launch(tuple(argv), Path("/"), environment)
+    environment = spec.environment_with(_CACHES if spec.caches else None)
+    return Launch(tuple(argv), Path("/"), environment | {"HOME": str(INSIDE / "home"), "TMPDIR": "/tmp"})  # noqa: S108
 
 
 def _plan(spec: SandboxSpec, private: Path) -> dict[Path, list[str]]:
