@@ -78,8 +78,7 @@ class Workspace(Protocol):
     def run(
         self, command: str, *, timeout_s: float | None = None, within_s: float | None = None, read_only: bool = False
     ) -> CommandResult:
-        """Run a shell command in the sandbox at the top level, for `timeout_s` seconds or what the settings say, and
-        for `within_s` at most."""
+        """Run a sandboxed shell command at the top level, for `timeout_s` (else the settings') and at most `within_s`."""
 
     def snapshot(self, touched: Sequence[str] | None = None) -> str:
         """The workspace as a git tree id, anchored in the Shadow when the workspace closes at the latest. `touched`
@@ -93,8 +92,7 @@ class Workspace(Protocol):
         """The unified diff between two trees, without renames."""
 
     def keep_caches(self) -> None:
-        """Let workspaces that are opened later in this plan begin with what commands left in build caches: for checks
-        of an accepted tree alone. Never raises for a cache that cannot be kept."""
+        """Make what commands left in build caches the plan's: for the checks of an accepted tree alone."""
 
     def close(self) -> None:
         """Remove the worktree; its snapshots stay. Safe to call twice."""
@@ -114,8 +112,7 @@ class Workspaces(Protocol):
         """The full commit id of a revision, brought into the Shadow."""
 
     def open(self, attempt_id: str, start: str, *, head: str, plan_id: str = "") -> Workspace:
-        """A worktree with the content of `start` (commit or tree) whose HEAD is the commit `head`; commands begin with
-        the build caches of the plan, if one is named."""
+        """A worktree with the content of `start` (commit or tree), HEAD at the commit `head`, and the plan's caches."""
 
     def merge(self, *, head: str, base: str, tree: str, message: str, trailers: Mapping[str, str]) -> MergeCommit:
         """Build (and anchor) one commit on `head` with what changed from the commit `base` to `tree`; moves no ref."""

@@ -36,7 +36,9 @@ def absent_files(repository: UserRepository, settings: Settings) -> tuple[Absent
         return ()
     git = Git(git_dir=repository.git_dir, work_tree=repository.root, users=True)
     listed = git("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory").fields()
-    names = [name.rstrip("/") for name in listed if name.rstrip("/") not in settings.workspace.share]
+    folders = tuple(name for name in listed if name.endswith("/"))
+    whole = (name for name in listed if not any(name != folder and name.startswith(folder) for folder in folders))
+    names = [name.rstrip("/") for name in whole if name.rstrip("/") not in settings.workspace.share]
     likely = [name for name in names if _suffix(repository.root / name)][:MOST_LOOKED_AT]
     return tuple(
         AbsentFile(name, needed_by, _way_out(git, repository.root, settings, name))

@@ -79,10 +79,7 @@ class Worktree(ports.Workspace):
     ) -> CommandResult:
         """Run a shell command in the sandbox. Raises SandboxError where none can be had and none was not asked for."""
         bounds = CommandLimits.of(self.settings, timeout_s, within_s)
-        box = self.box.as_read_only() if read_only else self.box
-        if box.caches:
-            box.caches.stand()
-        return self.sandbox.run(box, command, bounds)
+        return self.sandbox.run(self.box.as_read_only() if read_only else self.box, command, bounds)
 
     def keep_caches(self) -> None:
         """Make what its commands left in build caches the plan's."""

@@ -40,7 +40,11 @@ def found(repository: Path, tracked: dict[str, str], ignored: str, **workspace: 
             "python -m grpc_tools.protoc -I. --python_out=. api/call.proto",
         ),
         ({USER: "import fast\n", "setup.py": "..."}, "fast.cpython-311.so", "python setup.py build_ext --inplace"),
-        ({USER: "from made import names\n"}, "made/names.py", "the command that makes made/names.py"),
+        (
+            {USER: "from made import names\n", "made/__init__.py": ""},
+            "made/names.py",
+            "the command that makes made/names.py",
+        ),
         ({"a.js": "const g = require('./g')\n"}, "g.js", "the command that makes g.js"),
         ({"main.c": '#include "config.h"\n'}, "config.h", "the command that makes config.h"),
         ({"p/a.go": "package p\n"}, "p/zz_made.go", "the command that makes p/zz_made.go"),
@@ -53,6 +57,12 @@ def test_a_needed_file_is_named_with_what_makes_it(
     [absent] = found(repository, tracked, ignored)
     assert (absent.path, absent.needed_by) == (ignored, next(iter(tracked)))
     assert f'prepare = ["{command}"]' in absent.way_out
+
+
+def test_a_whole_package_is_named_once(repository: Path) -> None:
+    """A generated package is one absent folder, not one line for each of its files."""
+    [absent] = found(repository, {USER: "from made import names\n"}, "made/names.py")
+    assert absent.path == "made"
 
 
 @pytest.mark.parametrize(
