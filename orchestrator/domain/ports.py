@@ -78,7 +78,7 @@ class Workspace(Protocol):
     def run(
         self, command: str, *, timeout_s: float | None = None, within_s: float | None = None, read_only: bool = False
     ) -> CommandResult:
-        """Run a sandboxed shell command at the top level, for `timeout_s` (else the settings') and at most `within_s`."""
+        """Run a sandboxed shell command at the top level, for `timeout_s` (else the settings'), `within_s` at most."""
 
     def snapshot(self, touched: Sequence[str] | None = None) -> str:
         """The workspace as a git tree id, anchored in the Shadow when the workspace closes at the latest. `touched`
