@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from orchestrator.config.settings import Settings
 from orchestrator.domain.workspace import AbsentFile
 from orchestrator.workspace.git import Git
+from orchestrator.workspace.paths import printable
 from orchestrator.workspace.repository import UserRepository
 
 MOST_LOOKED_AT = 50
@@ -41,7 +42,7 @@ def absent_files(repository: UserRepository, settings: Settings) -> tuple[Absent
     names = [name.rstrip("/") for name in whole if name.rstrip("/") not in settings.workspace.share]
     likely = [name for name in names if _suffix(repository.root / name)][:MOST_LOOKED_AT]
     return tuple(
-        AbsentFile(name, needed_by, _way_out(git, repository.root, settings, name))
+        AbsentFile(printable(name), printable(needed_by), _way_out(git, repository.root, settings, printable(name)))
         for name in likely
         if (needed_by := _needed_by(git, name, _suffix(repository.root / name)))
     )
