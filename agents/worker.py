@@ -55,6 +55,7 @@ def _told(assignment: Assignment, brief: PromptText) -> str:
         max_files=task.max_changed_files,
         max_lines=task.max_changed_lines,
         budget=assignment.budget,
+        surroundings=prompts.bullets(assignment.surroundings),
         goal=brief.excerpt("goal", assignment.goal, _GOAL_CHARS),
         sections=_sections(assignment, brief),
     )

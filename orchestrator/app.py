@@ -24,6 +24,7 @@ from orchestrator.domain.progress import Listener, Waiting, silent
 from orchestrator.engine.cancellation import CancelToken
 from orchestrator.engine.services import Services
 from orchestrator.store.graph_store import GraphStore, open_graph
+from orchestrator.workspace.absent import absent_files
 from orchestrator.workspace.repository import UserRepository, discover, ensure_home
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
 
@@ -67,6 +68,11 @@ class App:
     def repository(self) -> UserRepository:
         """The user's repository. Raises UserError for a folder that cannot be used."""
         return discover(self._folder, self._environ)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know before work starts."""
+        return (*self.repository.warnings, *map(str, absent_files(self.repository, self.settings)))
 
     @cached_property
     def home(self) -> Path:

@@ -84,6 +84,7 @@ def checkup(invocation: Invocation, *, model: bool) -> Iterator[CheckResult]:
             yield CheckResult("graph", "warn", "not looked at: it belongs to a repository")
             return
         yield _tried("settings", lambda: _settings(app))
+        yield _tried("workspace", lambda: _workspace(app))
         yield _tried("disk", lambda: _disk(app))
         yield _tried("sandbox", lambda: _sandbox(app))
         yield _tried("graph", lambda: _graph(app))
@@ -111,10 +112,19 @@ def _git() -> CheckResult:
 def _repository(app: App) -> CheckResult:
     found = app.repository
     if found.warnings:
-        return CheckResult(
-            "repository", "warn", f"{found.root}: {' '.join(found.warnings)}", "Commit what should be part of it."
-        )
+        return CheckResult("repository", "warn", f"{found.root}: {' '.join(found.warnings)}", found.advice)
     return CheckResult("repository", "ok", str(found.root))
+
+
+def _workspace(app: App) -> CheckResult:
+    from orchestrator.workspace.absent import absent_files
+    from orchestrator.workspace.shared_files import check_share
+
+    check_share(app.repository, app.settings)
+    if absent := absent_files(app.repository, app.settings):
+        seen = "; ".join(f"{each.path} is ignored by git and {each.needed_by} needs it" for each in absent)
+        return CheckResult("workspace", "warn", f"workspaces lack what commands need: {seen}", absent[0].way_out)
+    return CheckResult("workspace", "ok", "no tracked file needs one that git ignores")
 
 
 def _settings(app: App) -> CheckResult:

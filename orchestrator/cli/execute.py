@@ -80,7 +80,7 @@ def _execute(app: App, plan: Plan, options: runs.ExecuteOptions, as_json: bool) 
     from orchestrator.cli.render.overview import run_document, run_view
     from orchestrator.cli.render.screen import present
 
-    for warning in app.repository.warnings:
+    for warning in app.warnings:
         say(f"Warning: {warning}")
     with shown_progress(app):
         outcome = app.execute_plan(plan, options, signals_of(app))

@@ -53,7 +53,7 @@ def command(
 
 
 def _planned(app: App, text: str | None, content: bytes, file: Path | None, *, store: bool) -> PlanningResult:
-    for warning in app.repository.warnings:
+    for warning in app.warnings:
         say(f"Warning: {warning}")
     if file is not None:
         return app.load_plan(read_plan(content, file.suffix), store=store)

@@ -87,11 +87,15 @@ class WorkspaceSettings(_Section):
     """What a worktree gets beside the tracked files."""
 
     share: tuple[str, ...] = (".venv", "venv", "node_modules")
-    """Ignored folders of the user's checkout that are mounted read-only into every workspace."""
+    """Ignored folders of the user's checkout that are mounted read-only into every workspace, and ignored files, which
+    are copied into it."""
     prepare: tuple[str, ...] = ()
     """Commands run once per hash of manifests and lock files, network if allowed, their result cached."""
     env: dict[str, str] = Field(default_factory=dict)
     """Environment variables of every sandboxed command."""
+    cache_mb: int = Field(default=4_096, ge=0)
+    """Megabytes of build caches (Go, cargo, npm, pip, mypy and the like) that are kept for a plan; larger ones begin
+    anew, and with 0 every command begins without."""
 
 
 class SandboxSettings(_Section):

@@ -24,7 +24,7 @@ class DependencyResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """What a worker is told at the start of an attempt."""
+    """What a worker is told at the start of an attempt; `surroundings` are the sandbox's, in sentences."""
 
     goal: str
     task: Task
@@ -37,6 +37,7 @@ class Assignment:
     failed_checks: tuple[Check, ...] = ()
     previous: AttemptSummary | None = None
     progress_every: int = 25
+    surroundings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from orchestrator.domain.review import Review
 from orchestrator.domain.run import Claim, ClaimRequest, Orphan, Run
 from orchestrator.domain.task import TaskState
 from orchestrator.domain.usage import AttemptUsage, Usage
-from orchestrator.domain.workspace import CommandResult, FileChange, MergeCommit
+from orchestrator.domain.workspace import AbsentFile, CommandResult, FileChange, MergeCommit
 
 
 class Clock(Protocol):
@@ -52,6 +52,10 @@ class Workspace(Protocol):
     def shown_root(self) -> str:
         """The absolute path under which the worker knows the workspace: the repository's own."""
 
+    @property
+    def surroundings(self) -> tuple[str, ...]:
+        """What commands find around them, in sentences: system, sandbox, network, Python, installed folders."""
+
     def relative(self, path: str) -> str:
         """The canonical path from the top level ("." for the top itself)."""
 
@@ -74,8 +78,7 @@ class Workspace(Protocol):
     def run(
         self, command: str, *, timeout_s: float | None = None, within_s: float | None = None, read_only: bool = False
     ) -> CommandResult:
-        """Run a shell command in the sandbox at the top level, for `timeout_s` seconds or what the settings say, and
-        for `within_s` at most."""
+        """Run a sandboxed shell command at the top level, for `timeout_s` (else the settings'), `within_s` at most."""
 
     def snapshot(self, touched: Sequence[str] | None = None) -> str:
         """The workspace as a git tree id, anchored in the Shadow when the workspace closes at the latest. `touched`
@@ -88,6 +91,9 @@ class Workspace(Protocol):
     def diff(self, before: str, after: str) -> str:
         """The unified diff between two trees, without renames."""
 
+    def keep_caches(self) -> None:
+        """Make what commands left in build caches the plan's: for the checks of an accepted tree alone."""
+
     def close(self) -> None:
         """Remove the worktree; its snapshots stay. Safe to call twice."""
 
@@ -99,11 +105,14 @@ class Workspaces(Protocol):
     def sandbox_level(self) -> str:
         """bubblewrap, landlock or none: what commands run in here."""
 
+    def absent_files(self) -> tuple[AbsentFile, ...]:
+        """What tracked files need and git ignores, so that no workspace has it."""
+
     def resolve(self, revision: str) -> str:
         """The full commit id of a revision, brought into the Shadow."""
 
-    def open(self, attempt_id: str, start: str, *, head: str) -> Workspace:
-        """A worktree with the content of `start` (commit or tree) whose HEAD is the commit `head`."""
+    def open(self, attempt_id: str, start: str, *, head: str, plan_id: str = "") -> Workspace:
+        """A worktree with the content of `start` (commit or tree), HEAD at the commit `head`, and the plan's caches."""
 
     def merge(self, *, head: str, base: str, tree: str, message: str, trailers: Mapping[str, str]) -> MergeCommit:
         """Build (and anchor) one commit on `head` with what changed from the commit `base` to `tree`; moves no ref."""

@@ -27,6 +27,19 @@ class CommandResult:
     detail: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class AbsentFile:
+    """A file of the user's checkout that git ignores and that a tracked file needs, so that checks of the very base
+    fail where it is not; `way_out` is what to set."""
+
+    path: str
+    needed_by: str
+    way_out: str
+
+    def __str__(self) -> str:
+        return f"{self.path} is ignored by git and {self.needed_by} needs it, so commands miss it. {self.way_out}"
+
+
 ChangeStatus = Literal["added", "modified", "deleted"]
 EntryKind = Literal["file", "executable", "symlink", "gitlink"]
 

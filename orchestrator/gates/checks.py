@@ -9,7 +9,7 @@ from typing import Literal
 
 from orchestrator.domain.attempt import Check
 from orchestrator.domain.finding import Finding
-from orchestrator.domain.workspace import CommandResult
+from orchestrator.domain.workspace import AbsentFile, CommandResult
 from orchestrator.gates.finding import make_finding
 
 _NO_ANSWER = frozenset({126, 127})  # the shell could not execute or find the program
@@ -23,9 +23,13 @@ def outcome(result: CommandResult) -> Literal["passed", "failed", "infrastructur
     return "passed" if result.exit_code == 0 else "failed"
 
 
-def judge_checks(checks: Iterable[Check], workspace_root: str = "") -> tuple[Finding, ...]:
-    """One finding for each failed command, with the end of its output as evidence."""
-    return tuple(_failed(check, workspace_root) for check in checks if check.outcome == "failed")
+def judge_checks(
+    checks: Iterable[Check], workspace_root: str = "", absent: Iterable[AbsentFile] = ()
+) -> tuple[Finding, ...]:
+    """One finding for each failed command, with the end of its output as evidence; a file that no workspace has is
+    named where the output does so."""
+    missing = tuple(absent)
+    return tuple(_failed(check, workspace_root, missing) for check in checks if check.outcome == "failed")
 
 
 def judge_unanswered(checks: Iterable[Check]) -> tuple[Finding, ...]:
@@ -63,15 +67,21 @@ def reused(check: Check, *, check_id: str, pass_id: str, at: datetime) -> Check:
     return replace(check, id=check_id, pass_id=pass_id, started_at=at, duration_ms=0.0, reused_from=ran)
 
 
-def _failed(check: Check, workspace_root: str) -> Finding:
+def _failed(check: Check, workspace_root: str, absent: tuple[AbsentFile, ...]) -> Finding:
     tail = check.output[-_EVIDENCE_CHARS:]
+    named = "".join(f" {missing}" for missing in absent if _stem(missing) in check.output)
     return make_finding(
         "check",
         "check_failed",
         check.command,
-        f"`{check.command}` exited with {check.exit_code}.",
+        f"`{check.command}` exited with {check.exit_code}.{named}",
         f"Make `{check.command}` exit with 0.",
         symptom=f"{check.exit_code} {tail}",
         workspace_root=workspace_root,
         evidence=tail,
     )
+
+
+def _stem(missing: AbsentFile) -> str:
+    """The file's name as an import or its error has it."""
+    return missing.path.rpartition("/")[2].partition(".")[0]

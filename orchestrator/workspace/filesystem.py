@@ -92,6 +92,21 @@ def hold_folder(folder: Path) -> ExitStack:
         held.close()  # it was found free and removed meanwhile
 
 
+def share_folder(folder: Path) -> ExitStack | None:
+    """Keep a folder from `remove_if_free` until the stack is closed or the process dies, beside others who do so too;
+    None where it is gone."""
+    descriptor = _opened(folder)
+    if descriptor is None:
+        return None
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    held = ExitStack()
+    held.callback(os.close, descriptor)
+    if _is_still(folder, descriptor):
+        return held
+    held.close()
+    return None
+
+
 def remove_if_free(folder: Path, remove: Callable[[], None]) -> None:
     """Call `remove` for a folder that nobody holds, and hold it meanwhile."""
     descriptor = _opened(folder)

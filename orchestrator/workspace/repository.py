@@ -13,6 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.plan import Repository
 from orchestrator.domain.text import counted
+from orchestrator.workspace.dirt import Dirt, sort_dirt
 from orchestrator.workspace.filesystem import FULL, disk_error
 from orchestrator.workspace.git import Git, require_version
 from orchestrator.workspace.paths import printable
@@ -53,13 +54,26 @@ class UserRepository:
         return Repository(f"r{digest}", str(self.root), self.remote, self.default_branch)
 
     @property
+    def dirt(self) -> Dirt:
+        """The uncommitted paths by what they are."""
+        return sort_dirt(self.root, self.dirty)
+
+    @property
+    def advice(self) -> str:
+        """What to do about the warnings."""
+        ignored = ", ".join(map(printable, self.dirt.installed))
+        advised = ("Commit what should be part of it.",) if self.dirt.work or not ignored else ()
+        return " ".join((*advised, *((f"Add to .gitignore, and do not commit: {ignored}",) if ignored else ())))
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What the user should know before work starts (a dirty checkout is named in a warning)."""
         found = []
-        if self.dirty:
-            shown = ", ".join(printable(path) for path in self.dirty[:3]) + (", …" if len(self.dirty) > 3 else "")
-            held = counted(len(self.dirty), "uncommitted path")
-            found.append(f"The checkout has {held} ({shown}); work starts from HEAD without them.")
+        if self.dirt.work:
+            held = counted(len(self.dirt.work), "uncommitted path")
+            found.append(f"The checkout has {held} ({_shown(self.dirt.work)}); work starts from HEAD without them.")
+        if self.dirt.installed:
+            found.append(f"git does not ignore what tools made: {_shown(self.dirt.installed)}.")
         if not self.branch:
             found.append(f"HEAD is detached at {self.head[:12]}; work starts from that commit.")
         if self.submodules:
@@ -67,6 +81,10 @@ class UserRepository:
                 "The repository has submodules: their folders are empty where tasks work, and checks cannot use them."
             )
         return tuple(found)
+
+
+def _shown(paths: tuple[str, ...]) -> str:
+    return ", ".join(printable(path) for path in paths[:3]) + (", …" if len(paths) > 3 else "")
 
 
 def discover(folder: Path, environ: Mapping[str, str]) -> UserRepository:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import os
 import pwd
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.config.settings import Settings
 from orchestrator.domain import ports
-from orchestrator.domain.errors import PathRefusedError, UserError
+from orchestrator.domain.workspace import AbsentFile
+from orchestrator.workspace.absent import absent_files
+from orchestrator.workspace.build_caches import BuildCaches, sweep_caches
 from orchestrator.workspace.filesystem import remove_if_free
-from orchestrator.workspace.paths import parts_of
 from orchestrator.workspace.prepare import PREPARED, Preparation, Prepared
 from orchestrator.workspace.repository import UserRepository, ensure_home
 from orchestrator.workspace.sandbox import Sandbox, detect
+from orchestrator.workspace.sandbox.bubblewrap import overlays
+from orchestrator.workspace.sandbox.cache_layer import CacheLayer
 from orchestrator.workspace.sandbox.environment import readable_paths, scrubbed, with_virtual_environment
 from orchestrator.workspace.sandbox.spec import Mount, SandboxSpec
 from orchestrator.workspace.shadow import Shadow
+from orchestrator.workspace.shared_files import check_share, copy_shared_files
 from orchestrator.workspace.snapshots import Snapshots
 from orchestrator.workspace.worktree import Worktree
 from orchestrator.workspace.worktree_dir import WorktreeDir, safe_name
@@ -39,7 +44,7 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
         """bubblewrap, landlock or none."""
         return self.sandbox.level
 
-    def open(self, attempt_id: str, start: str, *, head: str) -> Worktree:
+    def open(self, attempt_id: str, start: str, *, head: str, plan_id: str = "") -> Worktree:
         """A worktree with the content of `start`, HEAD at `head`; what `workspace.prepare` made is in it. Raises
         WorkspaceError when it cannot be made or a prepare command fails."""
         place = WorktreeDir(self.home, safe_name(attempt_id))
@@ -47,7 +52,8 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
         if self.settings.workspace.prepare:
             prepared = Preparation(self.home, self.sandbox, self.settings).of(start, head, self._box)
         with place.make(start, head) as held:
-            box = self._box(place, prepared)
+            caches = BuildCaches(self.home / "caches" / safe_name(plan_id or "none"), self.settings.workspace.cache_mb)
+            box = replace(self._box(place, prepared), caches=self._layer(caches, place, held))
             objects = self.objects()
             anchor = f"refs/orchestrate/attempts/{place.name}"
             snapshots = Snapshots(place.git, place.files, objects, anchor, self.tree_of(start))
@@ -57,9 +63,14 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
                 objects=objects,
                 sandbox=self.sandbox,
                 box=box,
+                plan_caches=caches,
                 settings=self.settings,
                 held=held.pop_all(),
             )
+
+    def absent_files(self) -> tuple[AbsentFile, ...]:
+        """What tracked files need and git ignores, so that no workspace has it."""
+        return absent_files(self.repository, self.settings)
 
     def files_of(self, commit: str) -> tuple[str, ...]:
         """The paths of a commit's files."""
@@ -67,15 +78,26 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
 
     def sweep(self) -> None:
         """Remove the worktrees that no living process has open."""
+        sweep_caches(self.home / "caches")
         folder = self.home / "worktrees"
         for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
             if not entry.name.startswith(PREPARED):
                 remove_if_free(entry, WorktreeDir(self.home, entry.name).remove)
 
+    def _layer(self, caches: BuildCaches, place: WorktreeDir, held: ExitStack) -> CacheLayer | None:
+        """The workspace's own layer over what the plan has now, which stays for as long as the workspace is held."""
+        if not self.settings.workspace.cache_mb:
+            return None
+        newest, kept = caches.newest()
+        held.push(kept)
+        overlaid = self._mounts and overlays(self.home)
+        return CacheLayer(folder=place.caches, below=(newest,), overlaid=overlaid)
+
     def _box(self, place: WorktreeDir, prepared: Prepared | None = None) -> SandboxSpec:
         real_home = Path(self.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)
         wanted = self._wanted(prepared)
         shared = tuple(mount for mount in wanted if _make_place_for(place, mount, self.repository.root))
+        copy_shared_files(self.repository, self.settings, place)
         if prepared and not self._mounts:
             prepared.copy_into(place.tree)
         readable = readable_paths(
@@ -88,7 +110,9 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
             shadow=self.git_dir,
             scratch=place.scratch,
             masked=(self.repository.common_dir, self.home),
-            environment=scrubbed(self.environ, real_home, self.settings.workspace.env),
+            environment=scrubbed(
+                self.environ, real_home, self.settings.workspace.env, network=self.settings.sandbox.network
+            ),
             shared=shared,
             readable=readable,
             real_home=real_home,
@@ -130,21 +154,12 @@ def _with_virtual_environment(box: SandboxSpec) -> SandboxSpec:
     return box
 
 
-def _check_share(settings: Settings) -> None:
-    for name in settings.workspace.share:
-        try:
-            parts_of(name, "/nowhere")
-        except PathRefusedError as error:
-            way_out = "Name a folder of the repository, from its top level."
-            raise UserError(f"workspace.share cannot hold {name!r}.", next_step=way_out) from error
-
-
 def open_workspaces(
     repository: UserRepository, home: Path, settings: Settings, environ: Mapping[str, str] | None = None
 ) -> ShadowWorkspaces:
     """The Shadow of a repository under ORCHESTRATE_HOME, made on first use, with the sandbox that the settings ask for.
     Raises UserError for a home that cannot be written, SandboxError for a level that cannot be had."""
-    _check_share(settings)
+    check_share(repository, settings)
     ensure_home(home)
     workspaces = ShadowWorkspaces(
         repository=repository,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -10,13 +11,18 @@ import pygit2
 
 from orchestrator.config.settings import Settings
 from orchestrator.domain import ports
+from orchestrator.domain.errors import WorkspaceError
 from orchestrator.domain.workspace import CommandResult, FileChange
 from orchestrator.workspace import diff, search
+from orchestrator.workspace.build_caches import BuildCaches
 from orchestrator.workspace.paths import parts_of
 from orchestrator.workspace.sandbox import Sandbox
 from orchestrator.workspace.sandbox.spec import CommandLimits, SandboxSpec
 from orchestrator.workspace.snapshots import Snapshots
+from orchestrator.workspace.surroundings import surroundings
 from orchestrator.workspace.worktree_dir import WorktreeDir
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +34,7 @@ class Worktree(ports.Workspace):
     objects: pygit2.Repository
     sandbox: Sandbox
     box: SandboxSpec
+    plan_caches: BuildCaches
     settings: Settings
     held: ExitStack
 
@@ -35,6 +42,11 @@ class Worktree(ports.Workspace):
     def shown_root(self) -> str:
         """The repository's own path."""
         return str(self.box.shown_root)
+
+    @property
+    def surroundings(self) -> tuple[str, ...]:
+        """What commands find around them."""
+        return surroundings(self.sandbox, self.box)
 
     def relative(self, path: str) -> str:
         """The canonical path from the top level. Raises PathRefusedError."""
@@ -68,6 +80,14 @@ class Worktree(ports.Workspace):
         """Run a shell command in the sandbox. Raises SandboxError where none can be had and none was not asked for."""
         bounds = CommandLimits.of(self.settings, timeout_s, within_s)
         return self.sandbox.run(self.box.as_read_only() if read_only else self.box, command, bounds)
+
+    def keep_caches(self) -> None:
+        """Make what its commands left in build caches the plan's."""
+        if self.box.caches:
+            try:
+                self.plan_caches.fill(self.box.caches)
+            except WorkspaceError as error:  # the work is accepted; the next commands only take longer
+                _log.warning("The build caches of %s are not kept: %s", self.place.name, error)
 
     def snapshot(self, touched: Sequence[str] | None = None) -> str:
         """The workspace as a tree id. Raises ToolError naming a nested `.git`."""

@@ -5,6 +5,7 @@ worktrees/<id>/index      the engine's private index (its stat cache)
 worktrees/<id>/dotgit     the `.git` file that is mounted into the sandbox
 worktrees/<id>/staging    new content on its way into the worktree
 worktrees/<id>/scratch    HOME, /tmp and /dev/shm of the command that runs
+worktrees/<id>/caches     what its build tools keep from one command to the next
 shadow.git/worktrees/<id> git's own record of the worktree: HEAD, index
 """
 
@@ -49,6 +50,11 @@ class WorktreeDir:
     def scratch(self) -> Path:
         """Where a command's private folders are made."""
         return self.folder / "scratch"
+
+    @property
+    def caches(self) -> Path:
+        """Where its layer of build caches is made."""
+        return self.folder / "caches"
 
     @property
     def git_dir(self) -> Path:

@@ -70,6 +70,7 @@ ASSIGNMENT = Assignment(
     budget=20,
     allowed_paths=("app/**", "tests/**"),
     verification=("pytest -q", "pytest -q tests/test_health.py"),
+    surroundings=("There is no network.",),
 )
 REVIEW = ReviewAssignment(
     goal="Add a health endpoint",
@@ -106,6 +107,7 @@ def test_a_worker_is_told_its_task_bounds_and_how_to_finish(desk: World, workspa
     for part in (
         "GET /health returns 200",
         "HEAD request",
+        "- There is no network.",
         "`pytest -q`",
         "app/**, tests/**",
         "20 tool calls",

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from orchestrator.domain.attempt import Check
-from orchestrator.gates.checks import passed_over, reused
+from orchestrator.domain.workspace import AbsentFile
+from orchestrator.gates.checks import judge_checks, passed_over, reused
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 RAN = Check("a1:check1", "pytest", 0, "passed", 900.0, "3 passed", AT, "verification", "a1:pass1", tree="tree1")
@@ -28,6 +29,16 @@ def test_only_what_passed_over_the_same_tree_need_not_run_again(check: Check) ->
     """Another tree, a failure and a check without an answer are no evidence; a pass is, for its own command."""
     other = replace(RAN, id="a1:check2", command="ruff check")
     assert passed_over("tree1", [check, other]) == {"ruff check": other}
+
+
+def test_a_failure_that_names_an_absent_file_says_so() -> None:
+    """A finding tells of the ignored file that its output names, and only of that; it stays the same finding."""
+    failed = replace(RAN, outcome="failed", exit_code=1, output="ModuleNotFoundError: No module named 'tiny._version'")
+    absent = (AbsentFile("tiny/_version.py", "tiny/__init__.py", "Set it."), AbsentFile("b.py", "c.py", "No."))
+    [told], [bare] = judge_checks([failed], "", absent), judge_checks([failed])
+    assert "tiny/_version.py is ignored by git and tiny/__init__.py needs it" in told.message
+    assert "b.py" not in told.message.replace("_version.py", "")
+    assert told.fingerprint == bare.fingerprint
 
 
 def test_what_stands_for_a_check_names_the_one_that_ran() -> None:

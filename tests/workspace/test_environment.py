@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.workspace.sandbox.cache_layer import cache_variables
 from orchestrator.workspace.sandbox.environment import readable_paths, scrubbed
 
 SET = {"GIT_OPTIONAL_LOCKS": "0", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -35,6 +36,31 @@ def test_tools_are_named_by_their_real_folders(tmp_path: Path) -> None:
     assert found["CARGO_HOME"] == str(tmp_path / ".cargo")
     assert found["GOMODCACHE"] == str(tmp_path / "go/pkg/mod")
     assert "PYENV_ROOT" not in found
+
+
+def test_with_the_network_downloads_go_where_they_can_be_kept(tmp_path: Path) -> None:
+    """The user's own module cache and registry cannot be written, so with the network the plan's are named instead; a
+    cargo that is configured in the home keeps that."""
+    for folder in (".cargo/registry", "go/pkg/mod"):
+        (tmp_path / folder).mkdir(parents=True)
+    assert {"CARGO_HOME", "GOMODCACHE"} & set(scrubbed({}, tmp_path, {}, network=True)) == set()
+    (tmp_path / ".cargo" / "config.toml").touch()
+    assert "CARGO_HOME" in scrubbed({}, tmp_path, {}, network=True)
+
+
+def test_every_toolchain_is_led_to_the_caches(tmp_path: Path) -> None:
+    """Each tool's variable names a folder of its own below the caches; a home with a blank in its name is no second
+    word of Maven's; cargo's results have a place where the workspace cannot be written."""
+    caches = tmp_path / "caches"
+    found = cache_variables(caches, tmp_path)
+    for name in ("GOCACHE", "GOMODCACHE", "CARGO_HOME", "CARGO_BUILD_BUILD_DIR", "npm_config_cache", "PIP_CACHE_DIR"):
+        assert Path(found[name]).parent == caches
+    for name in ("UV_CACHE_DIR", "GRADLE_USER_HOME", "CCACHE_DIR", "RUFF_CACHE_DIR", "MYPY_CACHE_DIR"):
+        assert Path(found[name]).parent == caches
+    assert found["MAVEN_ARGS"].startswith(f"-Dmaven.repo.local={caches}/maven ")
+    assert "MAVEN_ARGS" not in cache_variables(caches, tmp_path / "a home")
+    assert "CARGO_TARGET_DIR" not in found
+    assert "CARGO_TARGET_DIR" in cache_variables(caches, tmp_path, read_only=True)
 
 
 def test_credentials_beside_tools_stay_masked(tmp_path: Path) -> None:

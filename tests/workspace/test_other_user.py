@@ -14,7 +14,7 @@ import pytest
 
 NOBODY = "65534"
 ROOT = Path(__file__).parents[2]
-CASES = "writing_outside or git_works or background or read_only or network or memory_hog or environment"
+CASES = "writing_outside or git_works or background or read_only or network or memory_hog or environment or unreadable"
 
 
 def command(*arguments: str) -> list[str]:
@@ -58,7 +58,8 @@ def test_sandbox_holds_for_a_user_without_rights(home: Path) -> None:
     python = interpreter(home) if shutil.which("setpriv") else None
     if python is None:
         pytest.skip("NOT TESTED HERE: no Python that another user may start")
-    suite = [str(ROOT / "tests" / "workspace" / "test_sandbox.py"), "-k", CASES, f"--basetemp={home}/base"]
+    files = [str(ROOT / "tests" / "workspace" / name) for name in ("test_sandbox.py", "test_build_caches.py")]
+    suite = [*files, "-k", CASES, f"--basetemp={home}/base"]
     tests = command(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *suite)
     done = subprocess.run(tests, env=environment(home), cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -11,7 +11,7 @@ from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import UserError
 from orchestrator.workspace.repository import discover, without_credentials
 from orchestrator.workspace.workspaces import open_workspaces
-from tests.support.repositories import commit, discovered, environment, fingerprint, git, make_repository
+from tests.support.repositories import commit, discovered, environment, fingerprint, git, make_repository, write
 
 
 def test_subfolder_finds_the_top_level(repository: Path) -> None:
@@ -52,6 +52,21 @@ def test_dirty_and_detached_checkouts_are_warned_about(repository: Path) -> None
     assert "2 uncommitted" in dirty
     assert "é new.txt" in dirty
     assert "detached" in detached
+
+
+def test_plan_files_and_environments_are_no_work_of_the_user(repository: Path) -> None:
+    """A plan file, alone or in a folder of such, is no dirt; an environment that git does not ignore is to be ignored,
+    never to be committed."""
+    plan = "goal: Better\nverification: [pytest]\ntasks:\n  - {key: a, prompt: Do it., files_written: [a.py]}\n"
+    write(repository, {"plan.yaml": plan, "plans/b.yml": plan})
+    assert discovered(repository).warnings == ()
+    write(repository, {".venv/bin/python": "", "notes/todo.yaml": "- one\n"})
+    dirt, unignored = discovered(repository).warnings
+    assert "1 uncommitted path (notes/)" in dirt
+    assert ".venv/" in unignored
+    assert discovered(repository).advice == (
+        "Commit what should be part of it. Add to .gitignore, and do not commit: .venv/"
+    )
 
 
 def test_discovery_leaves_the_checkout_alone(repository: Path) -> None:

@@ -49,6 +49,15 @@ def is_bubblewrap(workspace: Worktree) -> bool:
     return workspace.sandbox.level == "bubblewrap"
 
 
+def test_surroundings_are_told_as_commands_find_them(confined: Worktree) -> None:
+    """System, sandbox, missing network and the very Python that a command meets are told."""
+    told = " ".join(confined.surroundings)
+    said = confined.run("uname -r; (python --version && command -v python) 2>&1 || command -v python3")
+    assert all(line in told for line in said.output.split("\n"))
+    assert f"in a sandbox ({confined.sandbox.level})" in told
+    assert "There is no network" in told
+
+
 def test_command_sees_and_changes_the_workspace(confined: Worktree, repository: Path) -> None:
     """A command works at the top level, its changes are in the snapshot and not in the user's checkout."""
     result = confined.run("cat app/main.py && echo more >> app/main.py && echo error >&2")

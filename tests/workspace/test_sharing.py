@@ -109,6 +109,36 @@ def test_share_cannot_lead_out(repository: Path, share: str) -> None:
         opened(repository, share=(share,))
 
 
+@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
+def test_a_shared_file_is_copied(repository: Path, level: str) -> None:
+    """A file among what is shared is found by commands and file tools alike, is no change, and the checkout's own stays
+    as it is whatever is done to the copy."""
+    if not probe_sandbox(level).works:  # type: ignore[arg-type]  # a parametrized Literal
+        pytest.skip(f"NOT TESTED HERE: {level}")
+    (repository / "cache").mkdir()
+    (repository / "cache" / "_version.py").write_text("version = 1\n")
+    workspaces, workspace = opened(repository, share=("cache/_version.py",), level=level)
+    assert workspace.run("cat cache/_version.py").output == "version = 1\n"
+    assert workspace.read("cache/_version.py") == b"version = 1\n"
+    workspace.run("echo changed > cache/_version.py")
+    assert workspace.snapshot() == workspaces.tree_of(discovered(repository).head)
+    assert (repository / "cache" / "_version.py").read_text() == "version = 1\n"
+
+
+def test_a_file_that_cannot_be_shared_is_refused(repository: Path, tmp_path: Path) -> None:
+    """A link, and a file that git does not ignore, are refused with the reason and the way out; a tracked one is there
+    anyway."""
+    (tmp_path / "secret").write_text("hunter2")
+    (repository / "a.log").symlink_to(tmp_path / "secret")
+    (repository / "notes.txt").write_text("mine")
+    with pytest.raises(UserError, match=r"cannot hold 'a\.log': .*link.*regular file"):
+        opened(repository, share=("a.log",))
+    with pytest.raises(UserError, match=r"'notes\.txt': git does not ignore that file.*Add it to \.gitignore"):
+        opened(repository, share=("notes.txt",))
+    (repository / "README.md").write_text("changed in the checkout")
+    assert opened(repository, share=("README.md",))[1].read("README.md") == b"# Sample\n"
+
+
 @pytest.mark.parametrize("level", ["bubblewrap", "landlock", "none"])
 def test_prepare_runs_once_per_hash_of_manifests(repository: Path, level: str) -> None:
     """workspace.prepare runs once while manifests stay the same, again after one changed; every workspace has its

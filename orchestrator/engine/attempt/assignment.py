@@ -31,8 +31,8 @@ def do_work(
 ) -> Work:
     """Open a workspace, have the worker work in it, take what it hands in. Raises AttemptEnded for a conversation that
     ends in any other way than by finish_task, and for a workspace that cannot be snapshotted."""
-    with closing(services.workspaces.open(claim.attempt_id, start.tree, head=start.base)) as workspace:
-        told = _assignment(services, plan, claim, start, dependency_results(services, plan, claim.task, workspace))
+    with closing(services.workspaces.open(claim.attempt_id, start.tree, head=start.base, plan_id=plan.id)) as workspace:
+        told = _assignment(services, plan, claim, start, workspace)
         session = services.worker.begin(told, workspace)
         record.begin(start, session.model)
         controls = _controls(services, claim, start, workspace, meter)
@@ -54,9 +54,7 @@ def _snapshot(claim: Claim, workspace: Workspace, last: str) -> str:
         raise AttemptEnded(AttemptEnd.gate_failed(without_snapshot(claim, last, error))) from error
 
 
-def _assignment(
-    services: Services, plan: Plan, claim: Claim, start: Start, dependencies: tuple[DependencyResult, ...]
-) -> Assignment:
+def _assignment(services: Services, plan: Plan, claim: Claim, start: Start, workspace: Workspace) -> Assignment:
     previous = start.previous
     return Assignment(
         goal=plan.goal,
@@ -65,11 +63,12 @@ def _assignment(
         budget=claim.task.tool_call_budget,
         allowed_paths=start.allowed_paths,
         verification=plan.commands_of(claim.task),
-        dependencies=dependencies,
+        dependencies=dependency_results(services, plan, claim.task, workspace),
         findings=tuple(f for f in previous.findings if f.blocking) if previous else (),
         failed_checks=tuple(c for c in previous.checks if c.outcome != "passed") if previous else (),
         previous=previous,
         progress_every=services.settings.guards.progress_every,
+        surroundings=workspace.surroundings,
     )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from orchestrator.domain.attempt import VerificationResult
 from orchestrator.domain.errors import GraphError
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.plan import Plan
+from orchestrator.domain.ports import Workspace
 from orchestrator.domain.review import Review
 from orchestrator.domain.run import Claim
 from orchestrator.domain.workspace import MergeCommit
@@ -29,29 +32,36 @@ def merge(
     start: Start,
     verified: VerificationResult,
     review: Review,
+    checkout: Workspace,
     record: AttemptRecord,
 ) -> None:
     """Merge, check the merge where it differs from what was checked, close the attempt as accepted; again when the head
     moved meanwhile. Raises AttemptEnded for what stands against the merge. Once the work is accepted and in the graph,
-    a branch that cannot follow halts the run and does not undo that: the next start makes the branch follow."""
+    a branch that cannot follow halts the run and does not undo that: the next start makes the branch follow. What the
+    checks of the accepted trees left in build caches is kept."""
     for number in range(1, _MOST_TRIES + 1):
         run = services.reader.run(claim.run_id)
         merged = _merge_commit(services, plan, claim, start, verified.tree, run.head_commit)
         if merged.commit is None:
-            findings = judge_conflicts(merged.conflicts or (merged.detail,))
-        else:
-            findings = _check(services, plan, claim, merged.commit, verified, number)
-        if findings or merged.commit is None:
-            found = replace(verified, findings=(*verified.findings, *findings))
-            raise AttemptEnded(AttemptEnd.gate_failed(found, review))
-        end = AttemptEnd.reviewed(verified, review)
-        if record.close(end, commit=merged.commit, head_before=run.head_commit):
-            services.workspaces.deliver(run.branch, merged.commit)
-            return
+            raise _rejected(verified, review, judge_conflicts(merged.conflicts or (merged.detail,)))
+        with _checked(services, plan, claim, merged.commit, verified, number) as (findings, workspaces):
+            if findings:
+                raise _rejected(verified, review, findings)
+            end = AttemptEnd.reviewed(verified, review)
+            if record.close(end, commit=merged.commit, head_before=run.head_commit):
+                services.workspaces.deliver(run.branch, merged.commit)
+                for workspace in (checkout, *workspaces):
+                    workspace.keep_caches()
+                return
     raise GraphError(
         f"The run's head moved {_MOST_TRIES} times while {claim.task.key} was merged.",
         next_step="Run `orchestrate execute --resume`.",
     )
+
+
+def _rejected(verified: VerificationResult, review: Review, findings: tuple[Finding, ...]) -> AttemptEnded:
+    found = replace(verified, findings=(*verified.findings, *findings))
+    return AttemptEnded(AttemptEnd.gate_failed(found, review))
 
 
 def _merge_commit(services: Services, plan: Plan, claim: Claim, start: Start, tree: str, head: str) -> MergeCommit:
@@ -68,21 +78,20 @@ def _merge_commit(services: Services, plan: Plan, claim: Claim, start: Start, tr
     )
 
 
-def _check(
+@contextmanager
+def _checked(
     services: Services, plan: Plan, claim: Claim, commit: str, verified: VerificationResult, number: int
-) -> tuple[Finding, ...]:
+) -> Iterator[tuple[tuple[Finding, ...], tuple[Workspace, ...]]]:
     """The plan's full verification over the merged tree, after the commands that every attempt must pass; none that
-    passed over this very tree is run again."""
+    passed over this very tree is run again. What stands against the merge, and the workspace, if one was needed."""
     tree = services.workspaces.tree_of(commit)
     passed = passed_over(tree, verified.checks)
     commands = (*plan.commands_of(claim.task), *plan.full_verification)
     commands = tuple(command for command in dict.fromkeys(commands) if command not in passed)
     if not commands:
-        return ()
+        yield (), ()
+        return
     name = f"{claim.attempt_id}:merge{number}"
-    workspace = services.workspaces.open(name, commit, head=commit)
-    try:
+    with closing(services.workspaces.open(name, commit, head=commit, plan_id=plan.id)) as workspace:
         checks = run_checks(services, claim, workspace, commands, pass_id=name, tree=tree)
-    finally:
-        workspace.close()
-    return (*judge_checks(checks, workspace.shown_root), *judge_unanswered(checks))
+        yield (*judge_checks(checks, workspace.shown_root), *judge_unanswered(checks)), (workspace,)

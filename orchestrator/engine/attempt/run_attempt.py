@@ -32,5 +32,5 @@ def run_attempt(services: Services, plan: Plan, claim: Claim, meter: Meter | Non
         with fresh_checkout(services, claim, start, work) as checkout:
             verified = verify(services, plan, claim, start, work, checkout)
             review = ask_verifier(services, plan, claim, start, work, verified, checkout, meter)
-        merge(services, plan, claim, start, verified, review, record)
+            merge(services, plan, claim, start, verified, review, checkout, record)
     return record.result

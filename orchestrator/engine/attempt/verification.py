@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 
 from orchestrator.domain.attempt import Check, VerificationResult
 from orchestrator.domain.errors import ToolError
+from orchestrator.domain.finding import Finding
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.progress import CheckFinished, ChecksStarted
@@ -22,7 +23,8 @@ from orchestrator.gates.scope import judge_effect, judge_outputs, judge_scope, j
 def fresh_checkout(services: Services, claim: Claim, start: Start, work: Work) -> Iterator[Workspace]:
     """A checkout of what was handed in, for the gates and for QC: so nothing counts that is not delivered, such as what
     the worker's commands left in ignored folders."""
-    with closing(services.workspaces.open(_pass_id(claim), work.tree, head=start.base)) as checkout:
+    opened = services.workspaces.open(_pass_id(claim), work.tree, head=start.base, plan_id=claim.task.plan_id)
+    with closing(opened) as checkout:
         yield checkout
 
 
@@ -46,11 +48,16 @@ def verify(
         tree=work.tree,
         changes=changes,
         checks=checks,
-        findings=(*findings, *judge_checks(checks, checkout.shown_root)),
+        findings=(*findings, *_judged(services, checks, checkout)),
         unanswered=without_answer(checks),
     )
     _end_unless_clean(services, verified)
     return verified
+
+
+def _judged(services: Services, checks: tuple[Check, ...], checkout: Workspace) -> tuple[Finding, ...]:
+    failed = any(check.outcome == "failed" for check in checks)
+    return judge_checks(checks, checkout.shown_root, services.workspaces.absent_files() if failed else ())
 
 
 def _end_unless_clean(services: Services, verified: VerificationResult) -> None:

@@ -52,6 +52,8 @@ class Sandbox:
         """Run a shell command. Raises SandboxError when commands are refused here."""
         if self.refusal:
             raise SandboxError(self.refusal, next_step=_WAY_OUT)
+        if spec.caches:
+            spec.caches.stand()
         with _private(spec.scratch) as private:
             return run_bounded(command, lambda marker: _LAUNCHES[self.level](spec, command, private, marker), bounds)
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from orchestrator.workspace.filesystem import remove_folder
+from orchestrator.workspace.sandbox.cache_layer import CacheLayer
 from orchestrator.workspace.sandbox.spec import MOST_TASKS, PRIVATE, Launch, SandboxSpec, shell
 
 INSIDE = Path("/run/orchestrate")
 """Where the sandbox shows what is ours: the Shadow and the private HOME."""
 
+_CACHES = INSIDE / "caches"
 _MASKED = (Path("/home"), Path("/root"), Path("/run"))
 _ALONE = ("--unshare-all", "--unshare-user", "--die-with-parent", "--cap-drop", "ALL")
 _MACHINE = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
@@ -30,8 +36,8 @@ def bubblewrap_launch(spec: SandboxSpec, command: str, private: Path, marker: in
         argv += ["--remount-ro", str(target)]
     argv += ["--remount-ro", "/dev", "--chdir", str(spec.shown_root), "--"]
     argv += ["/bin/sh", "-c", _STARTED.format(tasks=4 * MOST_TASKS), str(marker), *shell(command)]
-    environment = dict(spec.environment) | {"HOME": str(INSIDE / "home"), "TMPDIR": "/tmp"}  # noqa: S108
-    return Launch(tuple(argv), Path("/"), environment)
+    environment = spec.environment_with(_CACHES if spec.caches else None)
+    return Launch(tuple(argv), Path("/"), environment | {"HOME": str(INSIDE / "home"), "TMPDIR": "/tmp"})  # noqa: S108
 
 
 def _plan(spec: SandboxSpec, private: Path) -> dict[Path, list[str]]:
@@ -46,12 +52,21 @@ def _plan(spec: SandboxSpec, private: Path) -> dict[Path, list[str]]:
     plan[root] = _bind("--ro-bind" if spec.read_only else "--bind", spec.tree, root)
     plan[root / ".git"] = _bind("--ro-bind", spec.dotgit, root / ".git")
     plan |= {mount.target: _bind("--ro-bind", mount.source, mount.target) for mount in spec.shared}
+    if spec.caches:
+        plan[_CACHES] = _caches(spec.caches)
     plan[INSIDE / "shadow.git"] = _bind("--ro-bind", spec.shadow, INSIDE / "shadow.git")
     return plan
 
 
 def _bind(how: str, source: Path, target: Path) -> list[str]:
     return [how, str(source), str(target)]
+
+
+def _caches(layer: CacheLayer) -> list[str]:
+    if not layer.overlaid:
+        return _bind("--bind", layer.own, _CACHES)
+    lower = [word for below in reversed(layer.below) for word in ("--overlay-src", str(below))]
+    return [*lower, "--overlay", str(layer.own), str(layer.work), str(_CACHES)]
 
 
 def _writable(private: Path) -> Mapping[Path, Path]:
@@ -71,6 +86,20 @@ def _resolvers() -> Iterator[Path]:
     real = Path("/etc/resolv.conf").resolve()
     if real.is_relative_to("/run") and real.exists():
         yield real.parent
+
+
+@cache
+def overlays(folder: Path) -> bool:
+    """Whether an overlay can be laid here, tried for real: it takes bubblewrap 0.11 and a fit file system."""
+    with TemporaryDirectory(dir=folder) as name:
+        below, own, work = (Path(name, part) for part in ("below", "own", "work"))
+        for part in (below, own, work):
+            part.mkdir()
+        overlay = ["--overlay-src", str(below), "--overlay", str(own), str(work), str(below)]
+        argv = ["bwrap", *_ALONE, *_MACHINE, *overlay, "--", "/bin/sh", "-c", f'echo >"{below}/tried"']
+        tried = subprocess.run(argv, capture_output=True, check=False).returncode == 0
+        remove_folder(work)  # what the kernel makes there cannot be listed
+        return tried and (own / "tried").exists()
 
 
 def trial() -> list[str]:

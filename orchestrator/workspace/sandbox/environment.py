@@ -41,6 +41,8 @@ _TOOLS = {
 }
 """The variable that names a tool's folder, and where it is by default below the home."""
 
+_DOWNLOADS = frozenset({"CARGO_HOME", "GOMODCACHE"})
+
 _SET = {
     # Python takes a .pyc for current when the source has the same size and the same second as before: an edit of 41 to
     # 42 right after a test run would test the old code.
@@ -51,11 +53,18 @@ _FOLDERS = (".m2/repository", "miniconda3", "miniforge3", "anaconda3")
 _CREDENTIALS = re.compile(r"credentials(\.toml)?$|\.netrc$|auth\.json$")
 
 
-def scrubbed(environ: Mapping[str, str], real_home: Path, extra: Mapping[str, str]) -> dict[str, str]:
-    """The environment of every command: the kept names, the tools' folders by their real paths, and the settings'."""
+def scrubbed(
+    environ: Mapping[str, str], real_home: Path, extra: Mapping[str, str], *, network: bool = False
+) -> dict[str, str]:
+    """The environment of every command: the kept names, the tools' folders by their real paths, and the settings'. With
+    the network those that downloads go to are left out: the user's own cannot be written."""
     inherited = {name: value for name, value in environ.items() if name in _KEPT or name.startswith("LC_")}
     kept = {name: value for name, value in inherited.items() if not _SECRET.search(name)}
-    tools = {name: str(folder) for name, folder in _tool_folders(environ, real_home)}
+    tools = {
+        name: str(folder)
+        for name, folder in _tool_folders(environ, real_home)
+        if not (network and name in _DOWNLOADS) or (folder / "config.toml").exists()  # cargo's own mirrors stay known
+    }
     return {"LANG": "C.UTF-8", "PATH": os.defpath} | kept | tools | _SET | dict(extra)
 
 

@@ -21,7 +21,7 @@ _WRITABLE = ("/dev/null", "/dev/full", "/dev/tty")
 def landlock_launch(spec: SandboxSpec, command: str, private: Path, marker: int) -> Launch:
     """The launcher's command line, with the rules of what may be read and written."""
     readable = [*_READABLE, *map(str, spec.readable), str(spec.shadow)]
-    writable = [*_WRITABLE, str(private)]
+    writable = [*_WRITABLE, str(private), *([str(spec.caches.own)] if spec.caches else [])]
     (readable if spec.read_only else writable).append(str(spec.tree))
     rules = [(path, False) for path in readable] + [(path, True) for path in writable]
     return launcher_launch(spec, command, private, marker, rules)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from orchestrator.config.settings import Settings
 from orchestrator.workspace.sandbox import launcher
+from orchestrator.workspace.sandbox.cache_layer import CacheLayer, cache_variables
 
 PRIVATE = ("home", "tmp", "shm", "vartmp")
 """A command's own empty folders, removed with it: HOME, what is shown as /tmp, as /dev/shm (on disk, so that it does
@@ -72,13 +73,24 @@ class SandboxSpec:
     real_home: Path
     network: bool
     read_only: bool = False
+    caches: CacheLayer | None = None
 
     def as_read_only(self) -> SandboxSpec:
-        """The same with the workspace read-only. pytest fails where it cannot write its cache and warnings are
-        errors, so that goes where writing is allowed."""
+        """The same with the workspace read-only, and a layer over its caches. pytest fails where it cannot write its
+        cache and warnings are errors, so that goes where writing is allowed."""
         kept = self.environment.get("PYTEST_ADDOPTS", "")
         options = f"{kept} -o cache_dir=$TMPDIR/pytest-cache".strip()
-        return replace(self, read_only=True, environment=dict(self.environment) | {"PYTEST_ADDOPTS": options})
+        return replace(
+            self,
+            read_only=True,
+            environment=dict(self.environment) | {"PYTEST_ADDOPTS": options},
+            caches=self.caches and self.caches.over(self.caches.folder / "read-only"),
+        )
+
+    def environment_with(self, caches: Path | None) -> dict[str, str]:
+        """The environment of a command that finds its caches there; what is set otherwise has precedence."""
+        named = cache_variables(caches, self.real_home, read_only=self.read_only) if caches else {}
+        return named | dict(self.environment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,5 +114,5 @@ def launcher_launch(
     writable), the command has the user's own rights."""
     task = {"argv": shell(command), "marker": marker, "rules": rules, "network": spec.network}
     argv = (sys.executable, "-I", launcher.__file__, json.dumps(task))
-    environment = dict(spec.environment) | {"HOME": str(private / "home"), "TMPDIR": str(private / "tmp")}
-    return Launch(argv, spec.tree, environment)
+    environment = spec.environment_with(spec.caches.own if spec.caches else None)
+    return Launch(argv, spec.tree, environment | {"HOME": str(private / "home"), "TMPDIR": str(private / "tmp")})
