@@ -15,9 +15,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.clock import RandomIds, SystemClock
-from orchestrator.config.load import load_settings
+from orchestrator.config.load import Configuration, load_configuration
 from orchestrator.config.secrets import redactor, secrets_of
 from orchestrator.config.settings import ModelSettings, Settings
+from orchestrator.config.trust import TrustStore
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.progress import Listener, Waiting, silent
@@ -75,9 +76,21 @@ class App:
         return self.repository.home
 
     @cached_property
+    def configuration(self) -> Configuration:
+        """The settings with where they come from; of a repository's file that is not trusted only the harmless ones."""
+        return load_configuration(self.repository.root, self._environ, self._flags)
+
+    @property
     def settings(self) -> Settings:
-        """The settings of this repository, environment and command line."""
-        return load_settings(self.repository.root, self._environ, self._flags)
+        """The settings of user, repository, environment and command line. Raises UserError, and UntrustedSettingsError
+        for a repository's file that asks for what was not trusted."""
+        return self.configuration.required()
+
+    def trust(self) -> None:
+        """Remember the repository's settings file, as it was read, as trusted; from now on all of it counts."""
+        if self.configuration.untrusted is not None:
+            TrustStore.of(self._environ).add(self.configuration.untrusted)
+        del self.configuration
 
     @cached_property
     def redact(self) -> Callable[[str], str]:
@@ -105,10 +118,14 @@ class App:
         settings = role if name is None else role.model_copy(update={"name": name})
         key = settings.model_dump_json()
         if key not in self._chats:
-            chat = OpenAIChat(settings, clock=self.clock, env=self._environ, on_wait=self._waiting)
+            chat = OpenAIChat(settings, clock=self.clock, env=self.environ_for(settings), on_wait=self._waiting)
             self._closing.callback(chat.close)
             self._chats[key] = chat
         return self._chats[key]
+
+    def environ_for(self, model: ModelSettings) -> Mapping[str, str]:
+        """The environment as a model's endpoint may know it: its key only where it is paired with the host."""
+        return self.configuration.keys.environ_for(model, self._environ)
 
     def services(self) -> Services:
         """Everything that the engine works with. Chats are opened by the roles when a conversation begins."""

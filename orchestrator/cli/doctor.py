@@ -180,7 +180,7 @@ def _model(app: App, check: str, role: str, *, by_use: bool) -> Iterator[CheckRe
     from agents.chat.probe import probe_endpoint
 
     settings = getattr(app.settings.models, role).model_copy(update={"retries": 0})  # an answer now, good or bad
-    with closing(OpenAIChat(settings, clock=app.clock, env=os.environ)) as chat:
+    with closing(OpenAIChat(settings, clock=app.clock, env=app.environ_for(settings))) as chat:
         if not by_use:
             yield CheckResult(check, "ok", f"{chat.model} is named; --model asks it")
             return
