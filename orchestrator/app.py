@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.clock import RandomIds, SystemClock
+from orchestrator.config.file import SettingsFile, read_settings_file
 from orchestrator.config.load import Configuration, load_configuration
 from orchestrator.config.secrets import redactor, secrets_of
 from orchestrator.config.settings import ModelSettings, Settings
@@ -41,15 +42,23 @@ Interrupts = Callable[[Callable[[], None]], AbstractContextManager[None]]
 
 class App:
     """One invocation's application over the repository that holds `folder`; `flags` are settings from the command line
-    (dotted names). A context manager: leaving it lets go of the graph."""
+    (dotted names); `may_trust` asks the user about a settings file of the repository that nobody has trusted yet. A
+    context manager: leaving it lets go of the graph."""
 
     def __init__(
-        self, folder: Path, environ: Mapping[str, str], *, flags: Mapping[str, Any], on_wait: Callable[[str], None]
+        self,
+        folder: Path,
+        environ: Mapping[str, str],
+        *,
+        flags: Mapping[str, Any],
+        on_wait: Callable[[str], None],
+        may_trust: Callable[[SettingsFile], bool] = lambda _file: False,
     ) -> None:
         self._folder = folder
         self._environ = environ
         self._flags = flags
         self._on_wait = on_wait
+        self._may_trust = may_trust
         self._closing = ExitStack()
         self._chats: dict[str, Chat] = {}
         self.listener: Listener = silent
@@ -83,19 +92,32 @@ class App:
     @property
     def settings(self) -> Settings:
         """The settings of user, repository, environment and command line. Raises UserError, and UntrustedSettingsError
-        for a repository's file that asks for what was not trusted."""
+        for a repository's file that asks for what is not trusted, now neither."""
+        waiting = self.configuration.untrusted
+        if waiting is not None and self._may_trust(waiting):
+            self.trust()
         return self.configuration.required()
 
     def trust(self) -> None:
         """Remember the repository's settings file, as it was read, as trusted; from now on all of it counts."""
         if self.configuration.untrusted is not None:
             TrustStore.of(self._environ).add(self.configuration.untrusted)
-        del self.configuration
+        del self.configuration  # read anew, and compared with what was trusted
+
+    def revoke_trust(self) -> bool:
+        """Trust the repository's settings file no longer; False when it was not."""
+        return TrustStore.of(self._environ).remove(read_settings_file(self.repository.root))
 
     @cached_property
     def redact(self) -> Callable[[str], str]:
-        """Replaces every secret that the settings know by ***."""
-        return redactor(secrets_of(self.settings, self._environ))
+        """Replaces every secret that the settings know by ***. Asks nobody about trust: it is used for every line of
+        the log."""
+        return redactor(secrets_of(self.configuration.required(), self._environ))
+
+    @property
+    def redact_shown(self) -> Callable[[str], str]:
+        """The same for what is shown while a settings file waits for trust."""
+        return redactor(secrets_of(self.configuration.settings, self._environ))
 
     @cached_property
     def graph(self) -> GraphStore:

@@ -83,8 +83,11 @@ def checkup(invocation: Invocation, *, model: bool) -> Iterator[CheckResult]:
         if repository.status == "fail":
             yield CheckResult("graph", "warn", "not looked at: it belongs to a repository")
             return
-        yield _tried("settings", lambda: _settings(app))
+        settings = _tried("settings", lambda: _settings(app))
+        yield settings
         yield _tried("disk", lambda: _disk(app))
+        if settings.status == "fail":
+            return
         yield _tried("sandbox", lambda: _sandbox(app))
         yield _tried("graph", lambda: _graph(app))
         yield from _models(app, by_use=model)

@@ -21,6 +21,9 @@ class Origin:
     place: str = ""
 
 
+DEFAULT = Origin("default")
+
+
 @dataclass(slots=True)
 class Layers:
     """The values so far, and where each comes from."""

@@ -21,7 +21,7 @@ from pydantic_core import ErrorDetails
 from orchestrator.config.file import SettingKeys, SettingsFile, read_settings_file, read_user_file
 from orchestrator.config.former import GONE, RENAMED, ROLES, former
 from orchestrator.config.keys import KeyPairs, key_pairs
-from orchestrator.config.layers import Layers, Origin
+from orchestrator.config.layers import DEFAULT, Layers, Origin
 from orchestrator.config.secrets import is_secret_name
 from orchestrator.config.settings import ModelsSettings, Settings
 from orchestrator.config.trust import TrustStore, demands, harmless_part, untrusted_error
@@ -161,7 +161,7 @@ def _switch_off(layers: Layers) -> None:
     """TOML has no null: the text none is it, where a setting may be absent."""
     for setting in settings_tree():
         if layers.get(setting.keys) == "none" and type(None) in get_args(setting.field.annotation):
-            layers.put(setting.keys, None, layers.origins.get(setting.keys, Origin("default")))
+            layers.put(setting.keys, None, layers.origins.get(setting.keys, DEFAULT))
 
 
 # --- environment --------------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def described(file: SettingsFile) -> str:
     """What the file asks for, one setting a line, and which keys it would have sent where."""
     lines = [f"  {demand}" for demand in demands(file)]
     pairs = [f"  The key in ${pair.variable} may go to {pair.origin}." for pair in named_pairs(file.values)]
-    return "\n".join([*lines, *dict.fromkeys(pairs)])
+    return "\n".join([*lines, *dict.fromkeys(pairs)]).encode("ascii", "backslashreplace").decode()
 
 
 def untrusted_error(file: SettingsFile) -> UntrustedSettingsError:
