@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.command("settings", params=[option for option in execute.command.params if option.name in execute.SETTING_OF])
 @json_option
 @pass_invocation
-def command(invocation: Invocation, as_json: bool, **flags: Any) -> None:
+def command(invocation: Invocation, /, as_json: bool, **flags: Any) -> None:
     """Show each setting's value and origin: default, user file, repository file, environment or flag.
 
     The flags are those of `orchestrate execute`, to see what they would change.

@@ -66,8 +66,9 @@ def described(file: SettingsFile) -> str:
 def untrusted_error(file: SettingsFile) -> UntrustedSettingsError:
     """What is said of a file that asks for what was not trusted."""
     return UntrustedSettingsError(
-        f"{file.path} sets what counts only after you have trusted the file:\n{described(file)}\n",
-        next_step="Read it, then say so with `orchestrate trust`; a changed file asks again.",
+        f"{file.path} sets what counts only after you have trusted the file.",
+        next_step="Read it, then say so with `orchestrate trust`; a changed file asks again. It asks for:\n"
+        + described(file),
     )
 
 
