@@ -22,6 +22,7 @@ from orchestrator.domain.errors import OrchestrateError
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "Run the whole pipeline on a sample repository, without a key."),
     "doctor": ("doctor", "Check graph, git, sandbox, disk and model; say what to do."),
+    "init": ("init", "Find out what verifies a change here, write orchestrate.toml."),
     "plan": ("plan", "Turn a goal into a plan, or load one from a file."),
     "execute": ("execute", "Execute the newest ready plan, or the one named."),
     "status": ("status", "Show on one screen how a plan stands and what it cost."),
