@@ -30,14 +30,14 @@ def command(invocation: Invocation, /, as_json: bool, **flags: Any) -> None:
     with invocation.app(execute.settings_of(flags), logged=False) as app:
         loaded, redact = app.configuration, app.redact_shown
     rows = [json.loads(redact(json.dumps(row))) for row in _rows(loaded)]
-    waiting = [json.loads(redact(json.dumps(row))) for row in _waiting(loaded)]
+    waiting = list(_waiting(loaded))
     if as_json:
         return print_json({"settings": rows, "untrusted": waiting})
     width = max(len(row["setting"]) for row in rows)
     for row in rows:
         click.echo(clean(f"{row['setting']:<{width}} = {json.dumps(row['value'])}  # {row['place'] or row['origin']}"))
     if waiting:
-        say(f"Until `orchestrate trust`, {len(waiting)} of the repository's settings do not count:")
+        say("This of this repository does not count before `orchestrate trust`:")
     for row in waiting:
         say(f"  {row['setting']} = {json.dumps(row['value'])}  # {row['place']}")
     return None

@@ -4,7 +4,9 @@ say. They are proposals: whether they work shows when they are run."""
 from __future__ import annotations
 
 import json
+import posixpath
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterator
 
 TextOf = Callable[[str], str]
@@ -40,12 +42,19 @@ def _python(paths: Collection[str], text_of: TextOf) -> Iterator[str]:
     said = "\n".join(text_of(name) for name in _PYTHON_FILES)
     if "pytest" in said or "pytest.ini" in paths or any(path.endswith("conftest.py") for path in paths):
         yield "python3 -m pytest -q"
-    elif any(_TEST_MODULE.search(path) for path in paths):
-        yield "python3 -m unittest -q"
+    elif folders := sorted(posixpath.dirname(path) for path in paths if _TEST_MODULE.search(path)):
+        yield _unittest(folders[0], paths)
     if "[tool.ruff" in said or {"ruff.toml", ".ruff.toml"} & set(paths):
         yield "ruff check ."
     if "[tool.mypy" in said or "mypy.ini" in paths:
         yield "mypy ."
+
+
+def _unittest(folder: str, paths: Collection[str]) -> str:
+    """unittest looks for tests in packages only, unless it is told where to begin; finding none is no failure to it
+    before Python 3.12."""
+    found = not folder or f"{folder}/__init__.py" in paths
+    return "python3 -m unittest -q" if found else f"python3 -m unittest discover -q -s {shlex.quote(folder)}"
 
 
 def _node(paths: Collection[str], text_of: TextOf) -> Iterator[str]:
