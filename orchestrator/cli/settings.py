@@ -52,7 +52,9 @@ def _rows(loaded: Configuration) -> Iterator[Mapping[str, Any]]:
         value: Any = values
         for key in setting.keys:
             value = value[key]
-        origin = loaded.origins.get(setting.keys, DEFAULT)
+        # what [models] sets is the default of every role
+        shared = setting.keys[:1] + setting.keys[2:] if setting.keys[0] == "models" else setting.keys
+        origin = loaded.origins.get(setting.keys) or loaded.origins.get(shared, DEFAULT)
         yield {"setting": setting.name, "value": value, "origin": origin.kind, "place": origin.place}
 
 

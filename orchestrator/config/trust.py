@@ -101,7 +101,7 @@ class TrustStore:
         if self.folder is None:
             return False
         try:
-            return self._entry(file).read_text("utf-8") == _record(file)
+            return self.folder.joinpath(_entry(file)).read_text("utf-8") == _record(file)
         except (OSError, UnicodeDecodeError):
             return False
 
@@ -113,19 +113,24 @@ class TrustStore:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with NamedTemporaryFile("w", encoding="utf-8", dir=self.folder, delete=False) as new:  # 0600
                 new.write(_record(file))
-            Path(new.name).replace(self._entry(file))
+            Path(new.name).replace(self.folder / _entry(file))
         except OSError as error:
             raise UserError(f"{self.folder} cannot be written: {error.strerror}.") from None
 
     def remove(self, file: SettingsFile) -> bool:
-        """Forget the file, whatever its content was; False when it was not trusted."""
-        known = self.folder is not None and self._entry(file).exists()
-        if known:
-            self._entry(file).unlink(missing_ok=True)
-        return known
+        """Forget the file, whatever its content was; False when it was not trusted. Raises UserError where the store
+        cannot be written."""
+        try:
+            (self.folder or Path(os.devnull)).joinpath(_entry(file)).unlink()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise UserError(f"{self.folder} cannot be changed: {error.strerror}.") from None
+        return True
 
-    def _entry(self, file: SettingsFile) -> Path:
-        return (self.folder or Path()) / hashlib.sha256(os.fsencode(file.path)).hexdigest()
+
+def _entry(file: SettingsFile) -> str:
+    return hashlib.sha256(os.fsencode(file.path)).hexdigest()
 
 
 def _record(file: SettingsFile) -> str:
