@@ -180,7 +180,9 @@ def _read_environment(layers: Layers, environ: Mapping[str, str]) -> None:
     _default_base_url(layers, environ.get("OPENAI_BASE_URL", "").strip())
     told = {_variable(name): former(name) for name in (*RENAMED, *GONE)}
     known = {*settings, *MODEL_VARIABLES, *NO_SETTINGS}
-    key_variables = {layers.get(("models", role, "api_key_env")) for role in ROLES}
+    key_variables = {
+        str(layers.get(("models", role, "api_key_env"))) for role in ROLES
+    }  # a file may hold a table there
     for variable in sorted(given.keys() - known - key_variables):
         layers.defects.append(f"{variable}: {told.get(variable) or f'is no setting{nearest(variable, known)}'}")
 

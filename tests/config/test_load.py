@@ -130,6 +130,7 @@ def test_every_duration_says_its_unit() -> None:
         ("run = 3\n", "orchestrate.toml, line 1: run must be"),
         ("[run]\nparallel = 1\nparallel = 2\n", "no TOML"),
         ("models = []\n", "models must be"),
+        ("[models.worker.api_key_env]\na = 1\n", "models.worker.api_key_env must be a valid string"),
         ("a = " + "[" * 5_000, "no TOML"),
     ],
 )
