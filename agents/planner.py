@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from agents import prompts
@@ -57,8 +57,15 @@ def _told(assignment: PlanningAssignment, brief: PromptText) -> str:
         round=assignment.round,
         goal=assignment.goal,
         files=brief.excerpt("files", "\n".join(assignment.repository_files), RESULT_CHARS),
-        sections=_replan(assignment, brief) if assignment.defects or assignment.previous_plan else "",
+        sections="\n\n".join(_sections(assignment, brief)),
     )
+
+
+def _sections(assignment: PlanningAssignment, brief: PromptText) -> Iterator[str]:
+    if assignment.verification:
+        yield render_preamble("overlays/verification", commands=prompts.bullets(assignment.verification))
+    if assignment.defects or assignment.previous_plan:
+        yield _replan(assignment, brief)
 
 
 def _replan(assignment: PlanningAssignment, brief: PromptText) -> str:

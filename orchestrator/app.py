@@ -15,9 +15,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.clock import RandomIds, SystemClock
-from orchestrator.config.load import load_settings
+from orchestrator.config.file import SettingsFile, read_settings_file
+from orchestrator.config.load import Configuration, load_configuration
 from orchestrator.config.secrets import redactor, secrets_of
 from orchestrator.config.settings import ModelSettings, Settings
+from orchestrator.config.trust import TrustStore
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.progress import Listener, Waiting, silent
@@ -41,15 +43,23 @@ Interrupts = Callable[[Callable[[], None]], AbstractContextManager[None]]
 
 class App:
     """One invocation's application over the repository that holds `folder`; `flags` are settings from the command line
-    (dotted names). A context manager: leaving it lets go of the graph."""
+    (dotted names); `may_trust` asks the user about a settings file of the repository that nobody has trusted yet. A
+    context manager: leaving it lets go of the graph."""
 
     def __init__(
-        self, folder: Path, environ: Mapping[str, str], *, flags: Mapping[str, Any], on_wait: Callable[[str], None]
+        self,
+        folder: Path,
+        environ: Mapping[str, str],
+        *,
+        flags: Mapping[str, Any],
+        on_wait: Callable[[str], None],
+        may_trust: Callable[[SettingsFile], bool] = lambda _file: False,
     ) -> None:
         self._folder = folder
         self._environ = environ
         self._flags = flags
         self._on_wait = on_wait
+        self._may_trust = may_trust
         self._closing = ExitStack()
         self._chats: dict[str, Chat] = {}
         self.listener: Listener = silent
@@ -81,14 +91,39 @@ class App:
         return self.repository.home
 
     @cached_property
+    def configuration(self) -> Configuration:
+        """The settings with where they come from; of a repository's file that is not trusted only the harmless ones."""
+        return load_configuration(self.repository.root, self._environ, self._flags)
+
+    @property
     def settings(self) -> Settings:
-        """The settings of this repository, environment and command line."""
-        return load_settings(self.repository.root, self._environ, self._flags)
+        """The settings of user, repository, environment and command line. Raises UserError, and UntrustedSettingsError
+        for a repository's file that asks for what is not trusted, now neither."""
+        waiting = self.configuration.untrusted
+        if waiting is not None and self._may_trust(waiting):
+            self.trust()
+        return self.configuration.required()
+
+    def trust(self) -> None:
+        """Remember the repository's settings file, as it was read, as trusted; from now on all of it counts."""
+        if self.configuration.untrusted is not None:
+            TrustStore.of(self._environ).add(self.configuration.untrusted)
+        del self.configuration  # read anew, and compared with what was trusted
+
+    def revoke_trust(self) -> bool:
+        """Trust the repository's settings file no longer; False when it was not."""
+        return TrustStore.of(self._environ).remove(read_settings_file(self.repository.root))
 
     @cached_property
     def redact(self) -> Callable[[str], str]:
-        """Replaces every secret that the settings know by ***."""
-        return redactor(secrets_of(self.settings, self._environ))
+        """Replaces every secret that the settings know by ***. Asks nobody about trust: it is used for every line of
+        the log."""
+        return redactor(secrets_of(self.configuration.required(), self._environ))
+
+    @property
+    def redact_shown(self) -> Callable[[str], str]:
+        """The same for what is shown while a settings file waits for trust."""
+        return redactor(secrets_of(self.configuration.settings, self._environ))
 
     @cached_property
     def graph(self) -> GraphStore:
@@ -111,10 +146,14 @@ class App:
         settings = role if name is None else role.model_copy(update={"name": name})
         key = settings.model_dump_json()
         if key not in self._chats:
-            chat = OpenAIChat(settings, clock=self.clock, env=self._environ, on_wait=self._waiting)
+            chat = OpenAIChat(settings, clock=self.clock, env=self.environ_for(settings), on_wait=self._waiting)
             self._closing.callback(chat.close)
             self._chats[key] = chat
         return self._chats[key]
+
+    def environ_for(self, model: ModelSettings) -> Mapping[str, str]:
+        """The environment as a model's endpoint may know it: its key only where it is paired with the host."""
+        return self.configuration.keys.environ_for(model, self._environ)
 
     def services(self) -> Services:
         """Everything that the engine works with. Chats are opened by the roles when a conversation begins."""

@@ -172,8 +172,11 @@ def test_settings_file_loads(block: Block, tmp_path: Path) -> None:
     if block.name == "limits.toml":
         assert parse_limits(block.text)
         return
-    (tmp_path / block.name).write_text(block.text)
-    assert load_settings(tmp_path, {}, {}).models.worker.base_url
+    assert block.name == "~/.config/orchestrate/config.toml"
+    own = tmp_path / "orchestrate" / "config.toml"
+    own.parent.mkdir()
+    own.write_text(block.text)
+    assert load_settings(tmp_path, {"XDG_CONFIG_HOME": str(tmp_path)}).models.worker.base_url
 
 
 @pytest.mark.parametrize("line", [line for block in BLOCKS if block.language == "sh" for line in lines_of(block)])

@@ -7,11 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from orchestrator.config.keys import DEFAULT_BASE_URL
 from orchestrator.config.settings import ModelSettings
 from orchestrator.domain.errors import UserError
 
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
 SNIPPET_CHARS = 300
+PAIRING = (
+    "A repository's settings file that names a key's variable (api_key_env) or an endpoint (base_url) must name both, "
+    "and be trusted, for the key to go there."
+)
 _OURS = frozenset(
     {"model", "messages", "tools", "tool_choice", "stream", "stream_options", "n", "functions", "function_call"}
 )
@@ -58,8 +62,8 @@ def _key(settings: ModelSettings, env: Mapping[str, str], base_url: str) -> str:
     key = env.get(variable, "").strip()
     if not key and base_url == DEFAULT_BASE_URL:
         raise UserError(
-            f"No key for the model endpoint: {variable} is not set.",
-            next_step=f"Set {variable}, or OPENAI_BASE_URL to an endpoint that needs none.",
+            f"No key for the model endpoint: {variable} is not set, or not meant for it.",
+            next_step=f"Set {variable}, or OPENAI_BASE_URL to an endpoint that needs none. {PAIRING}",
         )
     if not (key.isascii() and key.isprintable()):
         raise UserError(f"{variable} holds a character that no key has (a line break or a non-ASCII one).")

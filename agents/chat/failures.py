@@ -10,7 +10,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from agents.chat.endpoint import ModelEndpoint
+from agents.chat.endpoint import PAIRING, ModelEndpoint
 from orchestrator.domain.errors import ContextLengthError, ModelError, ModelRefusedError, ModelUnavailableError
 
 MAX_RETRY_AFTER_S = 300.0
@@ -175,6 +175,8 @@ def _told(reply: Refusal, endpoint: ModelEndpoint) -> str:
 def _way_out(reply: Refusal, endpoint: ModelEndpoint) -> str:
     if reply.codes & _EXHAUSTED_CODES or reply.status == 402:
         return f"Add credit to the account of {endpoint.key_variable}, or choose another endpoint with OPENAI_BASE_URL."
+    if reply.status in (401, 403) and not endpoint.key:
+        return f"No key was sent to {endpoint.host}: set {endpoint.key_variable}. {PAIRING}"
     if reply.status in (401, 403):
         return f"Check the key in {endpoint.key_variable} and that it may use {endpoint.model} at {endpoint.host}."
     if reply.status == 404:

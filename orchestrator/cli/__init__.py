@@ -22,6 +22,7 @@ from orchestrator.domain.errors import OrchestrateError
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "Run the whole pipeline on a sample repository, without a key."),
     "doctor": ("doctor", "Check graph, git, sandbox, disk and model; say what to do."),
+    "init": ("init", "Find out what verifies a change here, write orchestrate.toml."),
     "plan": ("plan", "Turn a goal into a plan, or load one from a file."),
     "execute": ("execute", "Execute the newest ready plan, or the one named."),
     "status": ("status", "Show on one screen how a plan stands and what it cost."),
@@ -29,6 +30,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "query": ("query", "Ask the graph in Cypher, or by a saved query."),
     "calibrate": ("calibrate", "Replay past attempts under other limits."),
     "graph": ("graph", "Start, stop or look at the graph server."),
+    "settings": ("settings", "Show each setting with where it comes from."),
+    "trust": ("trust", "Let this repository's settings file count."),
+    "completion": ("completion", "Print the script for a shell's completion."),
 }
 BROKEN_PIPE = 141  # 128 + SIGPIPE: what a shell sees of a program that `head` cut off
 
@@ -46,6 +50,16 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = import_module(f"orchestrator.cli.{COMMANDS[cmd_name][0]}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, and name the nearest command for one that there is not."""
+        if args and not ctx.resilient_parsing and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from orchestrator.domain.text import nearest
+
+            ctx.fail(f"No such command {args[0]!r}{nearest(args[0], COMMANDS) or '.'}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands from the table, importing none."""

@@ -66,7 +66,8 @@ def _environment(base_url: str) -> dict[str, str]:
         name: value for name, value in os.environ.items() if not name.startswith(("ORCHESTRATE_", "OPENAI_", "GIT_"))
     }
     prices = {f"ORCHESTRATE_MODELS_{role}_PRICE": PRICE for role in ("PLANNER", "WORKER", "VERIFIER")}
-    return {**kept, **prices, "OPENAI_BASE_URL": base_url, "ORCHESTRATE_MODEL": "scripted"}
+    model = {"OPENAI_BASE_URL": base_url, "ORCHESTRATE_MODEL": "scripted"}
+    return {**kept, **prices, **model, "XDG_CONFIG_HOME": os.devnull}  # without the user's settings file
 
 
 def _tell(invocation: Invocation, folder: Path, environ: Mapping[str, str]) -> int:

@@ -83,9 +83,12 @@ def checkup(invocation: Invocation, *, model: bool) -> Iterator[CheckResult]:
         if repository.status == "fail":
             yield CheckResult("graph", "warn", "not looked at: it belongs to a repository")
             return
-        yield _tried("settings", lambda: _settings(app))
-        yield _tried("workspace", lambda: _workspace(app))
+        settings = _tried("settings", lambda: _settings(app))
+        yield settings
         yield _tried("disk", lambda: _disk(app))
+        if settings.status == "fail":
+            return
+        yield _tried("workspace", lambda: _workspace(app))
         yield _tried("sandbox", lambda: _sandbox(app))
         yield _tried("graph", lambda: _graph(app))
         yield from _models(app, by_use=model)
@@ -190,7 +193,7 @@ def _model(app: App, check: str, role: str, *, by_use: bool) -> Iterator[CheckRe
     from agents.chat.probe import probe_endpoint
 
     settings = getattr(app.settings.models, role).model_copy(update={"retries": 0})  # an answer now, good or bad
-    with closing(OpenAIChat(settings, clock=app.clock, env=os.environ)) as chat:
+    with closing(OpenAIChat(settings, clock=app.clock, env=app.environ_for(settings))) as chat:
         if not by_use:
             yield CheckResult(check, "ok", f"{chat.model} is named; --model asks it")
             return

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from orchestrator.cli.completing import task_keys
 from orchestrator.cli.invocation import INTERRUPTED, Invocation, pass_invocation, say
 from orchestrator.cli.progress import shown_progress
 from orchestrator.cli.signals import signals_of
@@ -19,6 +21,14 @@ if TYPE_CHECKING:
     from orchestrator.domain.plan import Plan
     from orchestrator.engine.scheduler import RunResult
 
+SETTING_OF = {
+    "parallel": "run.parallel",
+    "max_cost": "run.max_cost_usd",
+    "max_tokens": "run.max_tokens",
+    "deadline": "run.deadline_s",
+    "sandbox": "sandbox.level",
+}
+"""The options that are settings for one command."""
 NOT_COMPLETED = frozenset({"failed", "blocked", "rejected"})
 
 
@@ -26,7 +36,12 @@ NOT_COMPLETED = frozenset({"failed", "blocked", "rejected"})
 @click.argument("plan", required=False)
 @click.option("--parallel", type=click.IntRange(1, 64), help="Tasks at once.")
 @click.option(
-    "--task", "tasks", multiple=True, metavar="KEY", help="Only this task and what it depends on; repeatable."
+    "--task",
+    "tasks",
+    multiple=True,
+    metavar="KEY",
+    shell_complete=task_keys,
+    help="Only this task and what it depends on; repeatable.",
 )
 @click.option("--resume", is_flag=True, help="Continue the open run; an error when there is none.")
 @click.option("--fresh", is_flag=True, help="Start a new run from the plan's base.")
@@ -63,17 +78,16 @@ def command(
     """
     if resume and fresh:
         raise click.UsageError("--resume continues a run and --fresh starts one: give one of them.")
-    flags = {
-        "run.parallel": parallel,
-        "run.max_cost_usd": max_cost,
-        "run.max_tokens": max_tokens,
-        "run.deadline_s": deadline,
-        "sandbox.level": sandbox,
-    }
-    with invocation.app(flags) as app:
+    given = {"parallel": parallel, "max_cost": max_cost, "max_tokens": max_tokens}
+    with invocation.app(settings_of({**given, "deadline": deadline, "sandbox": sandbox})) as app:
         options = runs.ExecuteOptions(app.settings.run.parallel, tasks, resume, fresh)
         found = runs.find_plan(app.graph, app.repository.record.id, plan)
         return _preview(app, found, options, as_json) if dry_run else _execute(app, found, options, as_json)
+
+
+def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the command line as settings by dotted name."""
+    return {SETTING_OF[name]: value for name, value in options.items()}
 
 
 def _execute(app: App, plan: Plan, options: runs.ExecuteOptions, as_json: bool) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from orchestrator.domain.errors import UserError
 
 if TYPE_CHECKING:
     from orchestrator.app import App
+    from orchestrator.config.file import SettingsFile
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
@@ -47,10 +49,20 @@ class Invocation:
                 say(message)
 
         given = {name: value for name, value in (flags or {}).items() if value is not None}
-        with App(self.folder, environ or os.environ, flags=given, on_wait=on_wait) as app:
+        with App(self.folder, environ or os.environ, flags=given, on_wait=on_wait, may_trust=_may_trust) as app:
             if logged:
                 log_to(app.home, self.log_level, lambda text: app.redact(text))
             yield app
+
+
+def _may_trust(file: SettingsFile) -> bool:
+    """Ask, where somebody is there to answer."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    from orchestrator.config.trust import described
+
+    say(f"{file.path} sets what counts only after you have trusted the file:\n{described(file)}")
+    return click.confirm("Do you trust it as it is?", err=True)
 
 
 def say(message: object) -> None:

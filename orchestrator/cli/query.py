@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from orchestrator.cli.completing import saved_names
 from orchestrator.cli.invocation import Invocation, pass_invocation
 from orchestrator.cli.render import machine
 from orchestrator.cli.values import KeyValue, read_input_file
@@ -17,7 +18,7 @@ from orchestrator.reports.saved_queries import require_parameters, saved_queries
 
 @click.command("query")
 @click.argument("cypher", required=False)
-@click.option("--name", metavar="SAVED", help="Run a saved query instead.")
+@click.option("--name", metavar="SAVED", shell_complete=saved_names, help="Run a saved query instead.")
 @click.option("--list", "list_saved", is_flag=True, help="List the saved queries.")
 @click.option("--param", "params", type=KeyValue(), multiple=True, help="A parameter; v is JSON, else a string.")
 @click.option("--format", "format_", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from orchestrator.cli.completing import task_keys
 from orchestrator.cli.invocation import Invocation, pass_invocation, say
 from orchestrator.cli.values import json_option
 from orchestrator.reports.details import PlanDetails, RunDetails, TaskDetails, details_of, trees_of
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("show")
-@click.argument("id_", metavar="[ID]", required=False)
+@click.argument("id_", metavar="[ID]", required=False, shell_complete=task_keys)
 @click.option("--diff", is_flag=True, help="Print the diff of an attempt, a task's last attempt, or a run.")
 @json_option
 @pass_invocation

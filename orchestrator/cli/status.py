@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from orchestrator.cli.completing import task_keys
 from orchestrator.cli.invocation import Invocation, pass_invocation
 from orchestrator.cli.logs import log_path
 from orchestrator.cli.values import json_option
@@ -19,7 +20,7 @@ WATCH_S = 1.0
 
 
 @click.command("status")
-@click.argument("id_", metavar="[ID]", required=False)
+@click.argument("id_", metavar="[ID]", required=False, shell_complete=task_keys)
 @click.option("--watch", is_flag=True, help="Follow until nothing is running.")
 @json_option
 @pass_invocation

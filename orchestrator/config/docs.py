@@ -18,9 +18,17 @@ _HEAD = """# Settings
 
 <!-- Drawn from orchestrator/config/settings.py by `python -m orchestrator.config.docs`; a test keeps it current. -->
 
-Settings stand in `orchestrate.toml` at the repository's top level, or in `[tool.orchestrate]` of its `pyproject.toml`,
-not in both. The environment rules over the file, flags of the command line over the environment. An unknown key, or an
-unknown variable that begins with `ORCHESTRATE_`, is an error that names its nearest neighbour.
+Settings stand in a file of yours, `~/.config/orchestrate/config.toml` (below `XDG_CONFIG_HOME` where that is set), and
+in the repository's: `orchestrate.toml` at its top level, or `[tool.orchestrate]` of its `pyproject.toml`, not both. The
+repository's rules over yours, setting by setting, the environment over both, flags of the command line over the
+environment; `orchestrate settings` shows each value with its origin. An unknown key, or an unknown variable that begins
+with `ORCHESTRATE_`, is an error that names its nearest neighbour.
+
+Of the repository's file, what sends something elsewhere, runs something or opens the sandbox counts only after
+`orchestrate trust`, and asks again when the file changes. That is everything but the names, timeouts and sizes of
+models, and the sections `budgets`, `complexity`, `guards`, `review` and `run`. `sandbox.level = "none"` is refused in
+it. A key goes only to a host that it was paired with: the vendor's own, what environment, flags and your file name
+together, or what a trusted file names as `base_url` and `api_key_env` of one table.
 
 In the environment lists and tables are JSON: `ORCHESTRATE_WORKSPACE_PREPARE='["npm ci"]'`; an empty variable counts as
 unset. A number is in the unit that its name or meaning says: what ends in `_s` is in seconds, `_mb` in megabytes,

@@ -1,4 +1,4 @@
-"""Settings from the file, the environment and the command line, in that order of growing rank.
+"""Settings from the user's file, the repository's, the environment and the command line, in that order of growing rank.
 
 Every setting has one environment variable, `ORCHESTRATE_` and its name: `guards.repetition_stop` is
 `ORCHESTRATE_GUARDS_REPETITION_STOP`. Lists, tables and null are JSON there. An empty variable counts as unset. All
@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -19,10 +18,13 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from orchestrator.config.file import SettingKeys, SettingsFile, read_settings_file
+from orchestrator.config.file import SettingKeys, SettingsFile, read_settings_file, read_user_file
 from orchestrator.config.former import GONE, RENAMED, ROLES, former
-from orchestrator.config.secrets import is_secret_name, url_holds_password
-from orchestrator.config.settings import Settings
+from orchestrator.config.keys import KeyPairs, key_pairs
+from orchestrator.config.layers import DEFAULT, Layers, Origin
+from orchestrator.config.secrets import is_secret_name
+from orchestrator.config.settings import ModelsSettings, Settings
+from orchestrator.config.trust import TrustStore, demands, harmless_part, untrusted_error
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.text import counted, nearest
 
@@ -61,52 +63,85 @@ class Setting:
         return _variable(self.name)
 
 
-@dataclass(slots=True)
-class _Layers:
-    """The values so far, and where each comes from."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """The settings of one invocation; `origins` has those that are not defaults, by their keys. `keys` says which key
+    may go to which host, and `untrusted` is the repository's file where it asks for what does not count yet."""
 
-    file: SettingsFile
-    values: dict[str, Any]
-    origins: dict[SettingKeys, str] = field(default_factory=dict)
-    defects: list[str] = field(default_factory=list)
+    settings: Settings
+    origins: Mapping[SettingKeys, Origin]
+    keys: KeyPairs
+    untrusted: SettingsFile | None
 
-    def put(self, keys: SettingKeys, value: Any, origin: str) -> None:
-        """Set one value over whatever lower layers had."""
-        table = self.values
-        for key in keys[:-1]:
-            table = table.setdefault(key, {})
-            if not isinstance(table, dict):
-                return  # the file has no table there, which is reported as the file's defect
-        table[keys[-1]] = value
-        self.origins[keys] = origin
-
-    def get(self, keys: SettingKeys) -> Any:
-        """The value, or None."""
-        table: Any = self.values
-        for key in keys:
-            table = table.get(key) if isinstance(table, dict) else None
-        return table
-
-    def where(self, keys: SettingKeys) -> str:
-        """The variable, flag or line that set this; for a section, the variables and flags that set parts of it."""
-        around = (keys[:end] for end in range(len(keys), 0, -1))
-        at = next((self.origins[some] for some in around if some in self.origins), None)
-        below = dict.fromkeys(origin for some, origin in self.origins.items() if some[: len(keys)] == keys)
-        return at or ", ".join(below) or self.file.where(keys)
+    def required(self) -> Settings:
+        """The settings to work by. Raises UntrustedSettingsError where some of them do not count yet."""
+        if self.untrusted is not None:
+            raise untrusted_error(self.untrusted)
+        return self.settings
 
 
 def load_settings(top: Path, environ: Mapping[str, str], flags: Mapping[str, Any] | None = None) -> Settings:
     """The settings of the repository whose git top level is `top`. `flags` are settings by dotted name, None where not
-    given. Raises UserError that names every wrong key, value and variable with its place."""
+    given. Raises UserError that names every wrong key, value and variable with its place, and UntrustedSettingsError
+    for a repository's file that asks for what was not trusted."""
+    return load_configuration(top, environ, flags).required()
+
+
+def load_configuration(top: Path, environ: Mapping[str, str], flags: Mapping[str, Any] | None = None) -> Configuration:
+    """The settings with where they come from, of an untrusted file only the harmless ones. Raises UserError as
+    `load_settings` does, also for what does not count yet, and UntrustedSettingsError where the rest cannot stand
+    alone."""
     file = read_settings_file(top)
-    layers = _Layers(file, deepcopy(dict(file.values)))
-    _refuse_secrets(layers)
+    loaded = _loaded(file, environ, flags or {})
+    if not demands(file) or TrustStore.of(environ).holds(file):
+        return loaded
+    try:
+        return replace(_loaded(harmless_part(file), environ, flags or {}), untrusted=file)
+    except UserError:
+        raise untrusted_error(file) from None
+
+
+def _loaded(file: SettingsFile, environ: Mapping[str, str], flags: Mapping[str, Any]) -> Configuration:
+    """As if the repository's file were trusted."""
+    users = read_user_file(environ)
+    layers, persons = _layered(users, file, environ, flags), _layered(users, SettingsFile(), environ, flags)
+    settings = _validated(layers)
+    keys = key_pairs(_models_of(persons), file.values, environ)
+    return Configuration(settings=settings, origins=layers.origins, keys=keys, untrusted=None)
+
+
+def _layered(
+    users: SettingsFile, repositorys: SettingsFile, environ: Mapping[str, str], flags: Mapping[str, Any]
+) -> Layers:
+    layers = Layers()
+    layers.add(users, "user file")
+    layers.add(repositorys, "repository file")
+    if _level(repositorys) == "none":
+        layers.defects.append(f"{repositorys.where(('sandbox', 'level'))}: sandbox.level {_NO_SANDBOX}")
     _read_environment(layers, environ)
-    for name, value in (flags or {}).items():
+    for name, value in flags.items():
         if value is not None:
-            layers.put(tuple(name.split(".")), value, "on the command line")
+            layers.put(tuple(name.split(".")), value, Origin("flag", "on the command line"))
     _switch_off(layers)
-    return _validated(layers)
+    return layers
+
+
+def _level(file: SettingsFile) -> Any:
+    sandbox = file.values.get("sandbox")
+    return sandbox.get("level") if isinstance(sandbox, Mapping) else None
+
+
+_NO_SANDBOX = (
+    "cannot be none in a file of a repository, trusted or not: pass --sandbox none, or set it in your own settings"
+)
+
+
+def _models_of(layers: Layers) -> ModelsSettings:
+    """The models of layers that nobody has to be told the defects of: the defaults where there are any."""
+    try:
+        return ModelsSettings.model_validate_json(json.dumps(layers.get(("models",)) or {}, default=str), strict=True)
+    except ValidationError:
+        return ModelsSettings()
 
 
 def settings_tree(model: type[BaseModel] = Settings, above: SettingKeys = ()) -> Iterator[Setting]:
@@ -122,37 +157,39 @@ def _variable(name: str) -> str:
     return PREFIX + name.replace(".", "_").upper()
 
 
-def _switch_off(layers: _Layers) -> None:
+def _switch_off(layers: Layers) -> None:
     """TOML has no null: the text none is it, where a setting may be absent."""
     for setting in settings_tree():
         if layers.get(setting.keys) == "none" and type(None) in get_args(setting.field.annotation):
-            layers.put(setting.keys, None, layers.where(setting.keys))
+            layers.put(setting.keys, None, layers.origins.get(setting.keys, DEFAULT))
 
 
 # --- environment --------------------------------------------------------------------------------------------------
 
 
-def _read_environment(layers: _Layers, environ: Mapping[str, str]) -> None:
+def _read_environment(layers: Layers, environ: Mapping[str, str]) -> None:
     given = {name: value for name, value in environ.items() if name.startswith(PREFIX) and value.strip()}
     for variable, names in MODEL_VARIABLES.items():
         for name in names if variable in given else ():
-            layers.put(("models", name, "name"), given[variable], variable)
+            layers.put(("models", name, "name"), given[variable], Origin("environment", variable))
     settings = {setting.variable: setting for setting in settings_tree()}
     for variable in sorted(given.keys() & settings.keys()):
         setting = settings[variable]
-        layers.put(setting.keys, _read(setting.field.annotation, given[variable]), variable)
+        value = _read(setting.field.annotation, given[variable])
+        layers.put(setting.keys, value, Origin("environment", variable))
     _default_base_url(layers, environ.get("OPENAI_BASE_URL", "").strip())
     told = {_variable(name): former(name) for name in (*RENAMED, *GONE)}
     known = {*settings, *MODEL_VARIABLES, *NO_SETTINGS}
-    key_variables = {layers.get(("models", *role, "api_key_env")) for role in ((), *((role,) for role in ROLES))}
+    # as text: a file may hold a table there
+    key_variables = {str(layers.get(("models", *role, "api_key_env"))) for role in ((), *((role,) for role in ROLES))}
     for variable in sorted(given.keys() - known - key_variables):
         layers.defects.append(f"{variable}: {told.get(variable) or f'is no setting{nearest(variable, known)}'}")
 
 
-def _default_base_url(layers: _Layers, url: str) -> None:
+def _default_base_url(layers: Layers, url: str) -> None:
     for role in ROLES if layers.get(("models", "base_url")) is None else ():
         if url and layers.get(("models", role, "base_url")) is None:
-            layers.put(("models", role, "base_url"), url, "OPENAI_BASE_URL")
+            layers.put(("models", role, "base_url"), url, Origin("environment", "OPENAI_BASE_URL"))
 
 
 def _read(annotation: Any, text: str) -> Any:
@@ -176,7 +213,7 @@ def _takes_text(annotation: Any) -> bool:
 # --- defects ------------------------------------------------------------------------------------------------------
 
 
-def _validated(layers: _Layers) -> Settings:
+def _validated(layers: Layers) -> Settings:
     settings = None
     try:
         # strict JSON: true is no number and "3" neither, while a list may become a tuple
@@ -191,7 +228,7 @@ def _validated(layers: _Layers) -> Settings:
     return settings
 
 
-def _defect(layers: _Layers, details: ErrorDetails) -> str:
+def _defect(layers: Layers, details: ErrorDetails) -> str:
     keys = tuple(str(part) for part in details["loc"])
     where, name = layers.where(keys), ".".join(keys)
     if details["type"] == "extra_forbidden":
@@ -217,34 +254,3 @@ def _siblings(keys: SettingKeys) -> list[str]:
 def _shown(key: str, value: Any) -> str:
     text = "***" if is_secret_name(key) else json.dumps(value, default=str, ensure_ascii=False)
     return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-def _refuse_secrets(layers: _Layers) -> None:
-    """A file is committed and shared: no key of a model's endpoint, and no password in a URL, may stand in it."""
-    for keys, value in list(_leaves(layers.values)):
-        if keys[:1] != ("workspace",) and is_secret_name(keys[-1]):
-            layers.defects.append(f"{layers.file.where(keys)}: {'.'.join(keys)} {_ADVICE}")
-            _remove(layers.values, keys)
-        elif keys[-1] == "base_url" and isinstance(value, str) and url_holds_password(value):
-            layers.defects.append(f"{layers.file.where(keys)}: {'.'.join(keys)} holds a password: it {_ADVICE}")
-            _remove(layers.values, keys)
-
-
-_ADVICE = (
-    "is a secret, and secrets come from the environment alone: put it into a variable such as OPENAI_API_KEY and name "
-    "that with api_key_env"
-)
-
-
-def _leaves(table: Mapping[str, Any], above: SettingKeys = ()) -> Iterator[tuple[SettingKeys, Any]]:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _leaves(value, (*above, key))
-        else:
-            yield (*above, key), value
-
-
-def _remove(table: dict[str, Any], keys: SettingKeys) -> None:
-    for key in keys[:-1]:
-        table = table[key]
-    del table[keys[-1]]

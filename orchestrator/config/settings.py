@@ -120,6 +120,8 @@ class SandboxSettings(_Section):
 class ChecksSettings(_Section):
     """Verification commands."""
 
+    commands: tuple[str, ...] = ()
+    """The verification of every plan that names none of its own; `orchestrate init` finds it out."""
     timeout_s: float = Field(default=600.0, gt=0)
     """Seconds that one verification command may take."""
 

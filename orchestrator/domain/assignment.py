@@ -58,7 +58,8 @@ class ReviewAssignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningAssignment:
-    """What the PM is told: the goal, what the repository holds, and in later rounds the plan with its defects."""
+    """What the PM is told: the goal, what the repository holds and how it is verified, and in later rounds the plan
+    with its defects."""
 
     goal: str
     repository_files: tuple[str, ...]
@@ -66,6 +67,7 @@ class PlanningAssignment:
     previous_plan: Mapping[str, Any] = field(default_factory=dict)
     defects: tuple[str, ...] = ()
     budget: int = 40
+    verification: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,10 @@ class UserError(OrchestrateError):
     exit_code = 2
 
 
+class UntrustedSettingsError(UserError):
+    """A repository's settings file asks for what the user has not trusted."""
+
+
 class QueryError(UserError):
     """Cypher that the graph refuses: syntax, an unknown parameter, a write without --write."""
 

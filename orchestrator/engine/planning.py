@@ -45,7 +45,7 @@ def plan_from_file(
     services: Services, repository: Repository, base_commit: str, examined: Examined, *, store: bool
 ) -> PlanningResult:
     """Judge and store a plan written by hand (or by another PM). Needs no model. Raises PlanFileError."""
-    file = examined.ready()
+    file = _verified(services, examined.ready())
     plan_id = services.ids.new("p")
     judged = _judge(services, file, repository.id, plan_id, services.workspaces.files_of(base_commit))
     plan = _plan(services, repository, base_commit, plan_id, file, judged, Usage(), "")
@@ -92,11 +92,13 @@ def _rounds(services: Services, draft: Plan, workspace: Workspace, *, store: boo
             previous_plan=previous,
             defects=defects,
             budget=services.settings.budgets.planner,
+            verification=services.settings.checks.commands,
         )
         dialogue, model = _round(services, draft, workspace, assignment, store=store)
         used = total_usage((used, dialogue.usage))
         previous = dialogue.result.arguments
         file, defects = _read(dialogue.result, draft.goal)
+        file = file and _verified(services, file)
         judged = _judge(services, file, draft.repository.id, draft.id, assignment.repository_files) if file else None
         defects = defects or (_defects(judged) if judged else ())
         _round_ended(services, draft, number, dialogue, len(file.tasks) if file else 0, defects, store=store)
@@ -183,6 +185,12 @@ def _read(ended: ConversationResult, goal: str) -> tuple[PlanFile | None, tuple[
     if examined.plan is None:
         return None, tuple(str(defect) for defect in (*examined.defects, *examined.refusals))
     return examined.plan, ()
+
+
+def _verified(services: Services, file: PlanFile) -> PlanFile:
+    """A plan that names no verification has that of the settings."""
+    commands = file.verification or services.settings.checks.commands
+    return file.model_copy(update={"verification": commands})
 
 
 def _judge(services: Services, file: PlanFile, repository_id: str, plan_id: str, files: tuple[str, ...]) -> Preflight:

@@ -11,6 +11,7 @@ from orchestrator.domain.workspace import FileChange
 from orchestrator.gates.finding import make_finding
 
 _GIT_CONFIGURATION = frozenset({".gitignore", ".gitattributes", ".gitmodules"})
+_SETTINGS_FILE = "orchestrate.toml"
 
 
 def judge_scope(changes: Iterable[FileChange], allowed_paths: tuple[str, ...]) -> tuple[Finding, ...]:
@@ -71,6 +72,10 @@ def _judge_change(change: FileChange, allowed_paths: tuple[str, ...]) -> Iterato
         yield make_finding(
             "scope", "git_settings", path, f"{path} changes what git sees.", f"Restore {path}.", severity="critical"
         )
+    elif path == _SETTINGS_FILE and path not in allowed_paths:
+        fix = f"Restore {path}; a task that is to change it names it in allowed_paths."
+        message = f"{path} sets the bounds of later runs."
+        yield make_finding("scope", "settings_file", path, message, fix, severity="critical")
     if change.kind == "gitlink" and change.status != "deleted":
         yield nested_repository(f"{path} is a nested repository.")
     if change.kind == "symlink" and change.status != "deleted" and _escapes(path, change.link_target):

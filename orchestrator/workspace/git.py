@@ -36,6 +36,7 @@ _CONFIG = {
     "core.askPass": "",
     "core.sshCommand": "false",
     "core.alternateRefsCommand": "true",
+    "safe.bareRepository": "explicit",  # a folder of a clone that looks like a git directory is not taken for one
     "credential.helper": "",
     "protocol.allow": "never",
     "protocol.file.allow": "always",
@@ -85,13 +86,15 @@ class GitResult:
 @dataclass(frozen=True, slots=True)
 class Git:
     """git on one repository. `users` marks the user's own repository: their global configuration is then read too, for
-    safe.directory and their identity. `folder` is where discovery starts when `git_dir` is not known yet."""
+    safe.directory and their identity. `folder` is where discovery starts when `git_dir` is not known yet; `emptied` are
+    the settings that count as empty."""
 
     git_dir: Path | None = None
     work_tree: Path | None = None
     index: Path | None = None
     folder: Path | None = None
     users: bool = False
+    emptied: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     def __call__(self, *arguments: str, feed: bytes = b"", seconds: float = GIT_TIMEOUT_S) -> GitResult:
@@ -125,7 +128,13 @@ class Git:
         kept = _KEPT + (_USERS if self.users else ())
         inherited = {name: self.environ[name] for name in kept if name in self.environ}
         index = {"GIT_INDEX_FILE": str(self.index)} if self.index else {}
-        return inherited | _ENVIRONMENT | ({} if self.users else _ISOLATED) | index
+        return inherited | _ENVIRONMENT | ({} if self.users else _ISOLATED) | index | dict(self._emptied())
+
+    def _emptied(self) -> Iterator[tuple[str, str]]:
+        """As variables, since a name may hold what `-c` reads as the end of it."""
+        yield "GIT_CONFIG_COUNT", str(len(self.emptied))
+        for number, name in enumerate(self.emptied):
+            yield from ((f"GIT_CONFIG_KEY_{number}", name), (f"GIT_CONFIG_VALUE_{number}", ""))
 
     def _where(self) -> Iterator[str]:
         if self.folder:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -97,7 +97,8 @@ def discover(folder: Path, environ: Mapping[str, str]) -> UserRepository:
     git = Git(git_dir=git_dir, work_tree=root, users=True, environ=environ)
     branch = _line(git, "symbolic-ref", "--quiet", "--short", "HEAD")
     home = environ.get("ORCHESTRATE_HOME", "")
-    dirty = git("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all").fields()
+    looking = replace(git, emptied=_filters(git))
+    dirty = looking("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all").fields()
     return UserRepository(
         root=root,
         git_dir=git_dir,
@@ -113,16 +114,28 @@ def discover(folder: Path, environ: Mapping[str, str]) -> UserRepository:
     )
 
 
+_CHECKOUT = "Name a checkout with -C DIR; of a bare repository make one with git clone."
+
+
+def _filters(git: Git) -> tuple[str, ...]:
+    """The filters that the repository's own configuration names: programs that git would run over changed files. The
+    user's, such as that of git-lfs, stay."""
+    listed = git.ask("config", "--null", "--show-scope", "--name-only", "--get-regexp", r"^filter\.").fields()
+    return tuple(name for scope, name in zip(listed[::2], listed[1::2], strict=True) if scope in ("local", "worktree"))
+
+
 def _locate(folder: Path, environ: Mapping[str, str]) -> tuple[Path, Path, Path]:
     git = Git(folder=folder, users=True, environ=environ)
     asked = git.ask("rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--show-object-format")
+    if "safe.bareRepository" in asked.err:
+        raise UserError(f"{folder} is a bare repository, or inside a git directory.", next_step=_CHECKOUT)
     if asked.code != 0:
         raise _no_repository(folder, asked.err)
     bare, inside, objects = asked.text.splitlines()
     if bare == "true":
-        raise UserError(f"{folder} is a bare repository.", next_step="Use a clone with a checkout: git clone it first.")
+        raise UserError(f"{folder} is a bare repository.", next_step=_CHECKOUT)
     if inside != "true":
-        raise UserError(f"{folder} is inside a git directory.", next_step="Name the checkout instead, with -C DIR.")
+        raise UserError(f"{folder} is inside a git directory.", next_step=_CHECKOUT)
     if objects != "sha1":
         raise UserError(f"{folder} uses {objects} objects; only sha1 repositories can be used.")
     found = git("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir", "--show-toplevel")

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.config import docs
+from orchestrator.config.file import read_settings_file
 from orchestrator.config.former import GONE, RENAMED
 from orchestrator.config.load import NO_SETTINGS, load_settings, settings_tree
 from orchestrator.config.settings import Settings
+from orchestrator.config.trust import TrustStore
 from orchestrator.domain.errors import UserError
 
 
@@ -21,6 +23,13 @@ def refused(top: Path, environ: dict[str, str] | None = None, flags: dict[str, o
         load_settings(top, environ or {}, flags)
     assert raised.value.exit_code == 2
     return str(raised.value)
+
+
+def trusted(top: Path) -> dict[str, str]:
+    """An environment in which the repository's settings file is trusted as it is now."""
+    environ = {"XDG_DATA_HOME": str(top / "data")}
+    TrustStore.of(environ).add(read_settings_file(top))
+    return environ
 
 
 def write(top: Path, text: str, name: str = "orchestrate.toml") -> Path:
@@ -77,7 +86,7 @@ def test_all_defects_at_once_with_their_places(tmp_path: Path) -> None:
         "orchestrate.toml, line 7: run.parallel must be a valid integer, is true",
         'orchestrate.toml, line 8: run.deadline_s must be a valid number, is "90s"',
         "orchestrate.toml, line 9: run.lease_s must be a finite number",
-        "orchestrate.toml, line 10: complexity needs a moderate_from of at most refused_above",
+        "orchestrate.toml, line 11: complexity needs a moderate_from of at most refused_above",
         "orchestrate.toml, line 12: models.worker.price.output is required",
         'ORCHESTRATE_RUN_MAX_STOPPED_ATTEMPTS: run.max_stopped_attempts must be a valid integer, is "many"',
         "on the command line: run.max_tokens must be greater than or equal to 1, is 0",
@@ -121,6 +130,7 @@ def test_every_duration_says_its_unit() -> None:
         ("run = 3\n", "orchestrate.toml, line 1: run must be"),
         ("[run]\nparallel = 1\nparallel = 2\n", "no TOML"),
         ("models = []\n", "models must be"),
+        ("[models.worker.api_key_env]\na = 1\n", "models.worker.api_key_env must be a valid string"),
         ("a = " + "[" * 5_000, "no TOML"),
     ],
 )
@@ -135,10 +145,26 @@ def test_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe")
     assert "not UTF-8" in refused(tmp_path)
     path.write_bytes(b"#" * 1_000_001)
-    assert "at most 1,000,000" in refused(tmp_path)
+    assert "larger than the 1,000,000 bytes" in refused(tmp_path)
     path.unlink()
     path.mkdir()
     assert "cannot be read" in refused(tmp_path)
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "pipe"])
+def test_a_link_to_what_never_ends_is_refused(tmp_path: Path, device: str) -> None:
+    """git carries links: one to a device or a pipe is named, and neither read nor waited for."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "orchestrate.toml").symlink_to(device)
+    assert "orchestrate.toml cannot be read: it is no regular file." in refused(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" + "a." * 50_000 + "a]\n", "x = " + "9" * 5_000 + "\n", "a" + ".a" * 3_000 + " = 1\n", "=1\n", "[]\n"]
+)
+def test_a_file_that_wants_to_exhaust_its_reader_is_refused(tmp_path: Path, text: str) -> None:
+    """Tables without end, numbers without end and keys without names are the file's defects, not ours."""
+    assert "orchestrate.toml" in refused(write(tmp_path, text))
 
 
 def test_model_variables(tmp_path: Path) -> None:
@@ -150,11 +176,12 @@ def test_model_variables(tmp_path: Path) -> None:
         "ORCHESTRATE_MODELS_PLANNER_NAME": "planner",
         "OPENAI_BASE_URL": "https://example.org/v1",
     }
+    environ |= trusted(tmp_path)
     models = load_settings(tmp_path, environ).models
     assert (models.planner.name, models.worker.name, models.verifier.name) == ("planner", "worker", "all")
     assert (models.worker.base_url, models.verifier.base_url) == ("https://example.org/v1", "http://localhost:1/v1")
-    assert load_settings(tmp_path, {}).models.verifier.name == "file"
-    assert load_settings(tmp_path, {"ORCHESTRATE_MODEL": " ", "OPENAI_BASE_URL": ""}).models.verifier.name == "file"
+    empty = {"ORCHESTRATE_MODEL": " ", "OPENAI_BASE_URL": ""}
+    assert load_settings(tmp_path, trusted(tmp_path) | empty).models.verifier.name == "file"
 
 
 def test_what_models_itself_sets_is_the_default_of_every_role(tmp_path: Path) -> None:
@@ -208,8 +235,9 @@ def test_unknown_variable_is_an_error_with_its_neighbour(tmp_path: Path) -> None
     assert "did you mean 'ORCHESTRATE_GUARDS_REPETITION_STOP'" in message
     assert "7" not in message.split("setting")[0].removeprefix("The settings have 1 defect")
     write(tmp_path, '[models.worker]\napi_key_env = "ORCHESTRATE_LOCAL_KEY"\n')
-    load_settings(tmp_path, {"ORCHESTRATE_LOCAL_KEY": "sk-123456", "_ORCHESTRATE_COMPLETE": "bash_source"})
-    load_settings(tmp_path, dict.fromkeys(NO_SETTINGS, "/somewhere"))
+    environ = trusted(tmp_path)
+    load_settings(tmp_path, environ | {"ORCHESTRATE_LOCAL_KEY": "sk-123456", "_ORCHESTRATE_COMPLETE": "bash_source"})
+    load_settings(tmp_path, environ | dict.fromkeys(NO_SETTINGS, "/somewhere"))
 
 
 def test_every_setting_has_a_variable_of_its_own() -> None:

@@ -35,6 +35,14 @@ def test_unusual_names_are_matched_exactly(path: str) -> None:
     assert codes(replace(CHANGE, path=path), allowed=("lib/**",)) == ["out_of_scope"]
 
 
+@pytest.mark.parametrize(("allowed", "found"), [(("**",), ["settings_file"]), (("**", "orchestrate.toml"), [])])
+def test_the_settings_of_later_runs_change_only_where_the_task_names_them(
+    allowed: tuple[str, ...], found: list[str]
+) -> None:
+    """A worker that may write beside its files does not loosen the bounds under which the next one works."""
+    assert codes(replace(CHANGE, path="orchestrate.toml", status="added"), allowed=allowed) == found
+
+
 def test_new_file_patterns_do_not_cover_what_existed() -> None:
     """`+app/*` allows new files beside the written ones, and no change to old ones."""
     assert codes(replace(CHANGE, status="added"), allowed=("+app/*",)) == []

@@ -84,6 +84,32 @@ def test_discovery_runs_no_program_of_the_repository(repository: Path, tmp_path:
     assert not (tmp_path / "pwned").exists()
 
 
+@pytest.mark.parametrize("driver", ["evil", "e=v.il"])
+def test_a_filter_of_the_repositorys_configuration_is_not_run(repository: Path, tmp_path: Path, driver: str) -> None:
+    """An unpacked archive brings a .git/config: a filter that it names is not run over what has changed, whatever it is
+    called; a filter of the user's own configuration is."""
+    commit(
+        repository, {".gitattributes": f"*.txt filter={driver}\n*.lfs filter=mine\n", "a.txt": "1", "a.lfs": "1"}, "x"
+    )
+    git(repository, "config", f"filter.{driver}.clean", f"touch {tmp_path / 'pwned'}; cat")
+    (tmp_path / ".gitconfig").write_text(f'[filter "mine"]\n\tclean = touch {tmp_path / "mine"}; cat\n')
+    (repository / "a.txt").write_text("2")
+    (repository / "a.lfs").write_text("2")
+    found = discover(repository, environment(repository) | {"HOME": str(tmp_path)})
+    assert found.dirty == ("a.lfs", "a.txt")
+    assert [(tmp_path / name).exists() for name in ("pwned", "mine")] == [False, True]
+
+
+def test_a_folder_that_looks_like_a_git_directory_is_not_taken_for_one(repository: Path, tmp_path: Path) -> None:
+    """A clone may hold a whole git directory as tracked files, with a configuration that runs programs."""
+    vendor = repository / "vendor"
+    git(tmp_path, "init", "-q", "--bare", str(vendor))
+    git(repository, f"--git-dir={vendor}", "config", "core.bare", "false")
+    git(repository, f"--git-dir={vendor}", "config", "core.worktree", "..")
+    with pytest.raises(UserError, match="bare repository"):
+        discovered(vendor)
+
+
 def test_folder_that_is_no_repository_is_refused(tmp_path: Path) -> None:
     """Outside a repository: one message with the way out."""
     with pytest.raises(UserError, match=r"not in a git repository.*git init"):

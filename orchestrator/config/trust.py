@@ -1,0 +1,137 @@
+"""Trust in a repository's settings file.
+
+Whoever writes a repository's files writes its settings, so what sends something elsewhere, runs something or opens the
+sandbox counts only after the user has looked at it. What was trusted is remembered outside the repository, by the hash
+of the file: a changed file is a new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+from orchestrator.config.file import SettingKeys, SettingsFile, xdg_folder
+from orchestrator.config.former import ROLES
+from orchestrator.config.keys import named_pairs
+from orchestrator.domain.errors import UntrustedSettingsError, UserError
+
+HARMLESS_SECTIONS = frozenset({"budgets", "complexity", "guards", "review", "run"})
+HARMLESS_OF_MODELS = frozenset(
+    {"name", "temperature", "context_window", "max_output_tokens", "tools", "retries", "rate_limit"}
+    | {"idle_timeout_s", "timeout_s"}
+)
+HARMLESS = frozenset({("checks", "timeout_s")})
+"""What needs no trust is listed; any other setting, of a later release too, needs it."""
+
+
+def needs_trust(keys: SettingKeys) -> bool:
+    """Whether a setting of a repository's file counts only after the file was trusted."""
+    if keys[0] == "models":
+        return next((key for key in keys[1:] if key not in ROLES), "") not in HARMLESS_OF_MODELS
+    return keys[0] not in HARMLESS_SECTIONS and keys not in HARMLESS
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """One setting of a repository's file that needs trust."""
+
+    keys: SettingKeys
+    value: Any
+    place: str
+
+    def __str__(self) -> str:
+        # the value whole and in ASCII: nothing may hide behind padding, escapes or letters that look alike
+        return f"{'.'.join(self.keys)} = {json.dumps(self.value, default=str)}  ({self.place})"
+
+
+def demands(file: SettingsFile) -> tuple[Demand, ...]:
+    """What of the file needs trust, in its order."""
+    return tuple(Demand(keys, value, file.where(keys)) for keys, value in file.settings() if needs_trust(keys))
+
+
+def described(file: SettingsFile) -> str:
+    """What the file asks for, one setting a line, and which keys it would have sent where."""
+    lines = [f"  {demand}" for demand in demands(file)]
+    pairs = [f"  The key in ${pair.variable} may go to {pair.origin}." for pair in named_pairs(file.values)]
+    return "\n".join([*lines, *dict.fromkeys(pairs)]).encode("ascii", "backslashreplace").decode()
+
+
+def untrusted_error(file: SettingsFile) -> UntrustedSettingsError:
+    """What is said of a file that asks for what was not trusted."""
+    return UntrustedSettingsError(
+        f"{file.path} sets what counts only after you have trusted the file.",
+        next_step="Read it, then say so with `orchestrate trust`; a changed file asks again. It asks for:\n"
+        + described(file),
+    )
+
+
+def harmless_part(file: SettingsFile) -> SettingsFile:
+    """The file without what needs trust."""
+    values = deepcopy(dict(file.values))
+    for demand in demands(file):
+        table = values
+        for key in demand.keys[:-1]:
+            table = table[key]
+        del table[demand.keys[-1]]
+    return replace(file, values=values)
+
+
+@dataclass(frozen=True, slots=True)
+class TrustStore:
+    """What the user has trusted: one file a settings file, with its path and hash, readable by the user alone. `folder`
+    is None where no home is known; then nothing is trusted and nothing can be."""
+
+    folder: Path | None
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str]) -> TrustStore:
+        """The store below XDG_DATA_HOME, or ~/.local/share."""
+        ours = xdg_folder(environ, "XDG_DATA_HOME", ".local/share")
+        return cls(ours / "trusted" if ours else None)
+
+    def holds(self, file: SettingsFile) -> bool:
+        """Whether this content of this file was trusted."""
+        if self.folder is None:
+            return False
+        try:
+            return self.folder.joinpath(_entry(file)).read_text("utf-8") == _record(file)
+        except (OSError, UnicodeDecodeError):
+            return False
+
+    def add(self, file: SettingsFile) -> None:
+        """Remember this content as trusted, in place of an earlier one. Raises UserError where that cannot be kept."""
+        if self.folder is None:
+            raise UserError("There is no place to remember what you trust.", next_step="Set HOME or XDG_DATA_HOME.")
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with NamedTemporaryFile("w", encoding="utf-8", dir=self.folder, delete=False) as new:  # 0600
+                new.write(_record(file))
+            Path(new.name).replace(self.folder / _entry(file))
+        except OSError as error:
+            raise UserError(f"{self.folder} cannot be written: {error.strerror}.") from None
+
+    def remove(self, file: SettingsFile) -> bool:
+        """Forget the file, whatever its content was; False when it was not trusted. Raises UserError where the store
+        cannot be written."""
+        try:
+            (self.folder or Path(os.devnull)).joinpath(_entry(file)).unlink()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise UserError(f"{self.folder} cannot be changed: {error.strerror}.") from None
+        return True
+
+
+def _entry(file: SettingsFile) -> str:
+    return hashlib.sha256(os.fsencode(file.path)).hexdigest()
+
+
+def _record(file: SettingsFile) -> str:
+    return json.dumps({"path": str(file.path), "sha256": file.digest})

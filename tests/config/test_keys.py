@@ -1,0 +1,103 @@
+"""A key goes only to the host that a person has paired it with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.config.file import read_settings_file
+from orchestrator.config.keys import url_origin
+from orchestrator.config.load import load_configuration
+from orchestrator.config.trust import TrustStore
+
+ENVIRON = {"OPENAI_API_KEY": "sk-vendor", "TEAM_KEY": "sk-team", "AWS_SECRET_ACCESS_KEY": "aws-secret"}
+EVIL = 'base_url = "https://evil.example/v1"\n'
+AWS = 'api_key_env = "AWS_SECRET_ACCESS_KEY"\n'
+VENDOR = 'base_url = "https://api.openai.com/v1"\n'
+OWN = {"OPENAI_BASE_URL": "http://127.0.0.1:8000/v1"}
+
+
+def sent(tmp_path: Path, repository: str = "", users: str = "", more: dict[str, str] | None = None) -> bool:
+    """Whether the worker's endpoint may be sent the key of its variable, the repository's file being trusted."""
+    environ = {**ENVIRON, **(more or {}), "HOME": str(tmp_path)}
+    top, own = tmp_path / "clone", tmp_path / ".config/orchestrate/config.toml"
+    for path, text in ((top / "orchestrate.toml", repository), (own, users)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"[models.worker]\n{text}")
+    TrustStore.of(environ).add(read_settings_file(top))
+    loaded = load_configuration(top, environ)
+    model = loaded.settings.models.worker
+    told = loaded.keys.environ_for(model, environ)
+    assert {name for name in environ if name not in told} <= {model.api_key_env}
+    return model.api_key_env in told
+
+
+@pytest.mark.parametrize(
+    ("repository", "users", "more", "goes"),
+    [
+        pytest.param("", "", {}, True, id="the vendor's key to the vendor"),
+        pytest.param("", "", OWN, True, id="the vendor's key to the endpoint of the environment"),
+        pytest.param(EVIL, "", {}, False, id="no key of the person's to an endpoint of the repository"),
+        pytest.param(EVIL, "", OWN, False, id="nor where the environment names another"),
+        pytest.param(EVIL + AWS, "", {}, True, id="a pair that the trusted file names whole"),
+        pytest.param(AWS, "", {}, False, id="no key of the repository's choice to the vendor"),
+        pytest.param(AWS, "", OWN, False, id="nor to the endpoint of the environment"),
+        pytest.param(VENDOR, "", {}, True, id="the vendor named by the repository is the vendor"),
+        pytest.param('base_url = "http://api.openai.com/v1"\n', "", {}, False, id="but not in the clear"),
+        pytest.param(
+            OWN["OPENAI_BASE_URL"].join(('base_url = "', '"\n')), "", OWN, True, id="the person's own endpoint"
+        ),
+        pytest.param("", EVIL, {}, True, id="an endpoint of the user's own settings"),
+        pytest.param("", EVIL + AWS, {}, True, id="a pair of the user's own settings"),
+        pytest.param("", AWS, OWN, True, id="a variable of the user's settings for the endpoint of the environment"),
+        pytest.param(EVIL, AWS, {}, False, id="a variable of the user's settings to no host of the repository"),
+        pytest.param(
+            EVIL, "", {"ORCHESTRATE_MODELS_WORKER_API_KEY_ENV": "TEAM_KEY"}, False, id="nor one of the environment"
+        ),
+        pytest.param(
+            EVIL + AWS,
+            "",
+            {"ORCHESTRATE_MODELS_WORKER_BASE_URL": "https://own.example/v1"},
+            False,
+            id="no variable of the repository's to an endpoint of the environment",
+        ),
+    ],
+)
+def test_a_key_goes_where_it_is_paired(
+    tmp_path: Path, repository: str, users: str, more: dict[str, str], goes: bool
+) -> None:
+    """Even with the repository's file trusted: both halves from the person, or both from that file."""
+    assert sent(tmp_path, repository, users, more) is goes
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://api.openai.com/v1", "https://API.openai.com:443/other?x"),
+        ("http://user:pw@127.0.0.1:8000/v1", "http://127.0.0.1:8000"),
+        ("https://[::1]/v1", "https://[::1]:443"),
+    ],
+)
+def test_one_host_is_one_host_however_it_is_written(one: str, other: str) -> None:
+    """Case, default ports, paths and user names make no difference."""
+    assert url_origin(one) == url_origin(other)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://api.openai.com\\@evil.example/v1",
+        "https://api.openai.com@evil.example/v1",
+        "https://api.openai.com:443@evil.example",
+        "https://api.openai.com.evil.example/",
+        "https://api.openai.com%2f@evil.example",
+        "https://api.openai.com:8443/v1",
+        "https://evil.example#@api.openai.com/",
+        "https://api.openai.com:@@evil.example/",
+        "http://api.openai.com/v1",
+    ],
+)
+def test_no_spelling_of_a_url_passes_for_another_host(url: str) -> None:
+    """What two readers could take for two hosts is neither."""
+    assert url_origin(url) != url_origin("https://api.openai.com/v1")
