@@ -1,4 +1,6 @@
-"""What a task costs as a plan grows: 300 independent tasks, each one file, a zero-latency model, one thread.
+"""What a task costs as a plan grows: 300 independent tasks of one write, a zero-latency model, one thread.
+
+All write the same ten files, so that the repository does not grow with the plan: a checkout costs what it holds.
 
 Printed for each fifty tasks: milliseconds of CPU a task, of this process, of the programs that it starts (git), and of
 the embedded graph server; then the last fifty to the second fifty (the first fifty also warm a JVM up). Claiming,
@@ -55,13 +57,14 @@ def cpu_time(server: int) -> CpuTime:
 
 
 def script(tasks: int) -> dict[str, Any]:
-    """Workers that write their task's file and finish; a QC that passes it."""
-    return {"model": "scripted", "conversations": [each for n in range(tasks) for each in _conversations(f"t{n:03}")]}
+    """Workers that write a file and finish; a QC that passes it."""
+    return {"model": "scripted", "conversations": [each for n in range(tasks) for each in _conversations(n)]}
 
 
-def _conversations(key: str) -> Iterator[dict[str, Any]]:
+def _conversations(number: int) -> Iterator[dict[str, Any]]:
+    key = f"t{number:03}"
     review = {"passed": True, "score": 95, "feedback": "ok", "criteria": [], "findings": []}
-    write = {"call": ["write_file", {"path": f"out/{key}.txt", "file_text": f"{key}\n"}]}
+    write = {"call": ["write_file", {"path": f"out/{number % 10}.txt", "file_text": f"{key}\n"}]}
     finish = {"call": ["finish_task", {"summary": "written"}]}
     yield {"when": {"role": "worker", "task": key}, "replies": [write, finish]}
     yield {"when": {"role": "verifier", "task": key}, "replies": [{"call": ["submit_review", review]}]}
@@ -70,7 +73,7 @@ def _conversations(key: str) -> Iterator[dict[str, Any]]:
 def plan_file(tasks: int) -> Examined:
     """So many tasks that do not depend on each other."""
     listed = [
-        {"key": f"t{n:03}", "prompt": f"Write out/t{n:03}.txt.", "allowed_paths": ["out/**"], "verification": ["true"]}
+        {"key": f"t{n:03}", "prompt": f"Write out/{n % 10}.txt.", "allowed_paths": ["out/**"], "verification": ["true"]}
         for n in range(tasks)
     ]
     return examine(PlanSource({"goal": "Measure many tasks", "tasks": listed}))

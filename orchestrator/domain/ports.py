@@ -252,6 +252,9 @@ class GraphReader(Protocol):
     def tasks(self, plan_id: str) -> tuple[TaskState, ...]:
         """A plan's tasks in plan order, with what has become of them."""
 
+    def work_left(self, plan_id: str, keys: Sequence[str] | None) -> bool:
+        """Whether one of these tasks (None: of all) is worked on by somebody, or may be claimed."""
+
     def run(self, run_id: str) -> Run:
         """A run. Raises UserError for an unknown id."""
 
