@@ -58,6 +58,10 @@ class Workspace(Protocol):
     def read(self, path: str) -> bytes:
         """The file's bytes. Raises ToolError when it is missing, a folder, or not a regular file."""
 
+    def exists(self, path: str) -> bool:
+        """Whether anything stands at the path itself, whatever it is and holds: a symlink counts, not what it points
+        to. Nothing stands outside the workspace, nor behind a symlink."""
+
     def write(self, path: str, content: bytes) -> None:
         """Create or replace a file atomically, with its parent folders; never through a symlink."""
 

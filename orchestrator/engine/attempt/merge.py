@@ -15,6 +15,7 @@ from orchestrator.engine.attempt.record import AttemptRecord
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start
 from orchestrator.engine.attempt.verification import run_checks
+from orchestrator.engine.loop.metering import Deadlines
 from orchestrator.engine.services import Services
 from orchestrator.gates.checks import judge_checks, judge_unanswered, passed_over
 from orchestrator.gates.merge import judge_conflicts
@@ -30,6 +31,7 @@ def merge(
     verified: VerificationResult,
     review: Review,
     record: AttemptRecord,
+    deadlines: Deadlines,
 ) -> None:
     """Merge, check the merge where it differs from what was checked, close the attempt as accepted; again when the head
     moved meanwhile. Raises AttemptEnded for what stands against the merge. Once the work is accepted and in the graph,
@@ -40,7 +42,7 @@ def merge(
         if merged.commit is None:
             findings = judge_conflicts(merged.conflicts or (merged.detail,))
         else:
-            findings = _check(services, plan, claim, merged.commit, verified, number)
+            findings = _check(services, plan, claim, merged.commit, verified, number, deadlines)
         if findings or merged.commit is None:
             found = replace(verified, findings=(*verified.findings, *findings))
             raise AttemptEnded(AttemptEnd.gate_failed(found, review))
@@ -69,7 +71,13 @@ def _merge_commit(services: Services, plan: Plan, claim: Claim, start: Start, tr
 
 
 def _check(
-    services: Services, plan: Plan, claim: Claim, commit: str, verified: VerificationResult, number: int
+    services: Services,
+    plan: Plan,
+    claim: Claim,
+    commit: str,
+    verified: VerificationResult,
+    number: int,
+    deadlines: Deadlines,
 ) -> tuple[Finding, ...]:
     """The plan's full verification over the merged tree, after the commands that every attempt must pass; none that
     passed over this very tree is run again."""
@@ -82,7 +90,7 @@ def _check(
     name = f"{claim.attempt_id}:merge{number}"
     workspace = services.workspaces.open(name, commit, head=commit)
     try:
-        checks = run_checks(services, claim, workspace, commands, pass_id=name, tree=tree)
+        checks = run_checks(services, claim, workspace, commands, deadlines, pass_id=name, tree=tree)
     finally:
         workspace.close()
     return (*judge_checks(checks, workspace.shown_root), *judge_unanswered(checks))
