@@ -62,6 +62,10 @@ class Workspace(Protocol):
     def read(self, path: str) -> bytes:
         """The file's bytes. Raises ToolError when it is missing, a folder, or not a regular file."""
 
+    def exists(self, path: str) -> bool:
+        """Whether anything stands at the path itself, whatever it is and holds: a symlink counts, not what it points
+        to. Nothing stands outside the workspace, nor behind a symlink."""
+
     def write(self, path: str, content: bytes) -> None:
         """Create or replace a file atomically, with its parent folders; never through a symlink."""
 
@@ -261,6 +265,9 @@ class GraphReader(Protocol):
 
     def tasks(self, plan_id: str) -> tuple[TaskState, ...]:
         """A plan's tasks in plan order, with what has become of them."""
+
+    def work_left(self, plan_id: str, keys: Sequence[str] | None) -> bool:
+        """Whether one of these tasks (None: of all) is worked on by somebody, or may be claimed."""
 
     def run(self, run_id: str) -> Run:
         """A run. Raises UserError for an unknown id."""

@@ -146,13 +146,7 @@ class Scheduler:
             if self._busy:
                 return False
         self._close_orphans()
-        states = [
-            s for s in self._services.reader.tasks(self._plan.id) if self._keys is None or s.task.key in self._keys
-        ]
-        if any(state.status in ("running", "awaiting_qc") for state in states):
-            return False
-        completed = {s.task.key for s in states if s.status == "completed"}
-        return not any(s.status == "pending" and completed.issuperset(s.task.depends_on) for s in states)
+        return not self._services.reader.work_left(self._plan.id, self._keys)
 
     def _still_open(self) -> bool:
         """Whether the run may be worked for. Another process that was interrupted has marked it so: as long as this one

@@ -106,6 +106,11 @@ class GuardSet:
         left = (g.seconds_left(at) for g in self.guards if isinstance(g, UsageGuard))
         return min((seconds for seconds in left if seconds is not None), default=None)
 
+    def in_time(self, at: datetime) -> tuple[Verdict, ...]:
+        """The Stop of the attempt's deadline, if it is reached at the instant `at`."""
+        verdicts = (g.in_time(at) for g in self.guards if isinstance(g, UsageGuard))
+        return tuple(verdict for verdict in verdicts if isinstance(verdict, Stop))[:1]
+
     @property
     def progress_due(self) -> bool:
         """Whether a progress report should be asked for with the next notices."""

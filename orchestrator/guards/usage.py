@@ -12,8 +12,8 @@ from datetime import datetime
 
 from orchestrator.domain.events import Event, ReplyReceived, Resumed, ToolRequested, TurnRequested
 from orchestrator.domain.usage import Usage
-from orchestrator.domain.usage_limits import NO_USAGE, Figure, Forecast, UsageAccount, UsageLimits, amount_of
-from orchestrator.domain.verdict import ALLOW, Verdict
+from orchestrator.domain.usage_limits import LEDGER, NO_USAGE, Figure, Forecast, UsageAccount, UsageLimits, amount_of
+from orchestrator.domain.verdict import ALLOW, Stop, Verdict
 from orchestrator.guards.guard import finishing
 from orchestrator.guards.limits import GuardLimits
 
@@ -70,6 +70,12 @@ class UsageGuard:
     def seconds_left(self, at: datetime) -> float | None:
         """Until the limit, where it is one of time and the attempt has begun."""
         return self.account.seconds_left(at) if self.account else None
+
+    def in_time(self, at: datetime) -> Verdict:
+        """The Stop of a bound of time that is reached when no event comes any more: the ledger's, because it is no fold
+        over the attempt's events, and a replay would not find it."""
+        verdict = self.account.in_time(at) if self.account else ALLOW
+        return replace(verdict, guard=LEDGER) if isinstance(verdict, Stop) else ALLOW
 
     def observe(self, event: Event) -> tuple[UsageGuard, Verdict]:
         """Reserve at TurnRequested, settle at its ReplyReceived; take the time from `event.at`."""

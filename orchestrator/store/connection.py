@@ -12,6 +12,7 @@ from typing import Any, LiteralString, TypeVar
 import neo4j
 import tenacity
 from neo4j.exceptions import (
+    AuthError,
     ConfigurationError,
     ConnectionAcquisitionTimeoutError,
     ConstraintError,
@@ -25,7 +26,7 @@ from neo4j.exceptions import (
 
 from orchestrator.domain.errors import GraphError
 from orchestrator.domain.lifecycle import TransitionError
-from orchestrator.store.endpoint import EndpointSource, GraphEndpoint, Server, translate, unusable
+from orchestrator.store.endpoint import EndpointSource, GraphEndpoint, Server, ask_server, translate, unusable
 
 _T = TypeVar("_T")
 Row = dict[str, Any]
@@ -161,6 +162,11 @@ class Connection:
         except (ServiceUnavailable, SessionExpired):
             self._forget(drivers)
             raise
+        except Neo4jError as error:
+            if not _is_last_word(error, endpoint):
+                raise
+            self._forget(drivers)
+            raise ServiceUnavailable(f"It is ending: {error.message or error.code}") from error
 
     def _open(self) -> tuple[tuple[neo4j.Driver, neo4j.Driver], GraphEndpoint]:
         with self._lock:
@@ -197,6 +203,17 @@ class Connection:
 
 def _away(error: BaseException) -> bool:
     return isinstance(error, AWAY)
+
+
+def _is_last_word(error: Neo4jError, endpoint: GraphEndpoint) -> bool:
+    """Whether a refusal is an outage: what a server says while it ends (that it knows no such user, transaction or
+    database) is not about what it was asked. Whether it still answers afterwards tells which it is. The embedded
+    server's passwords are ours, so that a refusal of them is not the user's to mend: locating it anew sees to that."""
+    if _away(error) or _met_another(error):
+        return False
+    if isinstance(error, AuthError):
+        return endpoint.kind == "embedded"
+    return ask_server(endpoint) != "yes"
 
 
 def _met_another(error: BaseException) -> bool:

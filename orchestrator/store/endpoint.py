@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
-from neo4j.exceptions import AuthError, ClientError, ConfigurationError, DriverError, TransientError
+import neo4j
+from neo4j.exceptions import AuthError, ClientError, ConfigurationError, DriverError, Neo4jError, TransientError
 
 from orchestrator.domain.errors import GraphError, UserError
 
@@ -85,6 +86,26 @@ def _is_bolt(uri: str) -> bool:
     return usable and "@" not in parts.netloc and not routed and not re.search(r"\s", uri)
 
 
+def ask_server(endpoint: GraphEndpoint) -> Literal["yes", "refused", "nothing"]:
+    """What comes back when the server is asked a query within some seconds, on a connection of its own: one that was
+    there before may still answer when the server takes no new one."""
+    try:
+        with neo4j.GraphDatabase.driver(
+            endpoint.uri,
+            auth=(endpoint.username, endpoint.password),
+            connection_timeout=5,
+            connection_acquisition_timeout=5,
+            max_transaction_retry_time=0,
+            initial_retry_delay=0.01,
+        ) as driver:
+            driver.execute_query("RETURN 1", database_=endpoint.database)  # Bolt listens before the database is there
+    except AuthError:
+        return "refused"
+    except (DriverError, Neo4jError):
+        return "nothing"
+    return "yes"
+
+
 _BY_CODE: Mapping[str, tuple[str, str]] = {
     "Neo.ClientError.Database.DatabaseNotFound": (
         "The graph at {uri} has no database {database}.",
@@ -112,11 +133,6 @@ def translate(error: Exception, endpoint: GraphEndpoint | None) -> GraphError:
     if code in _BY_CODE:
         message, way_out = _BY_CODE[code]
         return GraphError(message.format(**names), next_step=way_out)
-    if isinstance(error, AuthError) and endpoint is not None and endpoint.kind == "embedded":
-        return GraphError(
-            f"The embedded graph at {names['uri']} does not take the passwords of its files: they were changed.",
-            next_step="Run `orchestrate graph down`; the next command starts it with what is in the files then.",
-        )
     if isinstance(error, AuthError):
         return GraphError(
             f"The graph at {names['uri']} refuses user {names['user']}: wrong user name or password.",

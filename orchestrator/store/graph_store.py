@@ -38,6 +38,7 @@ class GraphStore:
         self.plan = plans.plan
         self.newest_plan = plans.newest_plan
         self.tasks = plans.tasks
+        self.work_left = plans.work_left
         self.resolve = plans.resolve
         runs = Runs(connection, redaction)
         self.open_run = runs.open_run

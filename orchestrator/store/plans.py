@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from orchestrator.domain.errors import GraphError, UserError
@@ -10,7 +10,7 @@ from orchestrator.domain.plan import Plan, PlannedTask, PlanningRound, Repositor
 from orchestrator.domain.task import Assessment, Task, TaskState
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.mapping import build, file_name
-from orchestrator.store.records import Records
+from orchestrator.store.records import LIVE, Records
 
 BATCH = 500
 """Rows of one statement; the transaction holds them all."""
@@ -67,6 +67,11 @@ class Plans(Records):
         """The id of the newest plan of a repository, if there is one."""
         rows = self._rows("plan_newest", repositoryId=repository_id, status=status)
         return str(rows[0]["id"]) if rows else None
+
+    def work_left(self, plan_id: str, keys: Sequence[str] | None) -> bool:
+        """Whether one of these tasks (None: of all) is worked on or may be claimed."""
+        asked = None if keys is None else list(keys)
+        return bool(self._rows("work_left", planId=plan_id, keys=asked, live=LIVE))
 
     def tasks(self, plan_id: str) -> tuple[TaskState, ...]:
         """A plan's tasks in plan order, with what has become of them."""

@@ -78,16 +78,19 @@ class Runs(Records):
     def spans(self, run_id: str, task_id: str | None = None) -> tuple[tuple[datetime, datetime], ...]:
         """From when to when each of a run's attempts (or of one task's in it) was worked on, as far as its facts
         tell."""
-        rows = self._rows("run_spans", runId=run_id, taskId=task_id)
+        if task_id is None:
+            rows = self._rows("run_spans", runId=run_id)
+        else:
+            rows = self._rows("task_spans", taskId=task_id, runId=run_id)
         return tuple((instant(row["begun"]), instant(row["ended"])) for row in rows)
 
     def spend(self, *, run_id: str | None = None, task_id: str | None = None) -> Usage:
         """What a run, or a task (within a run if both are given), has cost; reviews included, unsettled turns at what
         they reserved. Nothing for neither."""
-        if run_id is not None:
-            rows = self._rows("spend_run", runId=run_id, taskId=task_id)
+        if task_id is None:
+            rows = self._rows("spend_run", runId=run_id)
         else:
-            rows = self._rows("spend_task", taskId=task_id)
+            rows = self._rows("spend_task", taskId=task_id, runId=run_id)
         return summed_usage(rows[0]) if rows else Usage()
 
 

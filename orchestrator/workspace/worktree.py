@@ -11,7 +11,7 @@ import pygit2
 
 from orchestrator.config.settings import Settings
 from orchestrator.domain import ports
-from orchestrator.domain.errors import WorkspaceError
+from orchestrator.domain.errors import ToolError, WorkspaceError
 from orchestrator.domain.workspace import CommandResult, FileChange
 from orchestrator.workspace import diff, search
 from orchestrator.workspace.build_caches import BuildCaches
@@ -55,6 +55,13 @@ class Worktree(ports.Workspace):
     def read(self, path: str) -> bytes:
         """The file's bytes. Raises ToolError."""
         return self.place.files.read(self._parts(path))
+
+    def exists(self, path: str) -> bool:
+        """Whether anything stands at the path itself."""
+        try:
+            return self.place.files.stat(self._parts(path)) is not None
+        except (ToolError, OSError):  # a name that no file system takes, for example
+            return False
 
     def write(self, path: str, content: bytes) -> None:
         """Create or replace a file atomically. Raises ToolError."""

@@ -6,13 +6,16 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from orchestrator.store.embedded import answer, state
+from orchestrator.store.embedded import answer, launch, state, supervisor
 from orchestrator.store.embedded.cache import cache_folder
 from orchestrator.store.embedded.server import Embedded, embedded_status, embedded_stop
 from orchestrator.store.graph_store import open_graph
@@ -100,13 +103,76 @@ def test_a_lost_password_is_replaced_and_the_records_stay(
     assert path.stat().st_mode & 0o077 == 0 or content == "another-password"
 
 
-def test_a_changed_readers_password_is_named_with_the_way_out(home: Path) -> None:
-    """A living server does not know what was written into the file: one clear error, without waiting."""
+def test_a_living_server_is_told_its_reader_again(home: Path) -> None:
+    """Whatever a killed start has left of the second user (another password than the file's, a file of users that is
+    gone or lists one whom the server does not know): the user is made anew, and the server goes on."""
     open_graph(home, EMBEDDED, wait_s=30).close()
-    (home / "graph/reader-password").write_text("another-password")
-    with open_graph(home, EMBEDDED, wait_s=30) as graph, pytest.raises(Exception, match="orchestrate graph down"):
-        graph.query("RETURN 1")
-    assert embedded_stop(home)
+    folder, before = home / "graph", embedded_status(home)
+    (folder / "reader-password").write_text("another-password")
+    _reads(home)
+    (folder / supervisor.USERS).unlink()
+    _reads(home)
+    listed = (folder / supervisor.USERS).read_text()
+    found = state.read_state(folder)
+    assert found is not None and answer.tell_server(folder, found, f"drop user {launch.READER}")
+    (folder / supervisor.USERS).write_text(listed)
+    _reads(home)
+    assert embedded_status(home) == before
+
+
+def _reads(home: Path) -> None:
+    with open_graph(home, EMBEDDED, wait_s=30) as graph:
+        assert graph.query("RETURN 1").rows == [[1]]
+
+
+def test_what_a_server_says_while_it_ends_is_an_outage(home: Path) -> None:
+    """A server whose supervisor was killed ends: it forgets its users and its connections' states before it stops to
+    answer. Clients at work wait for the next one, as they do for one that is silent; none hears of a refusal."""
+    with open_graph(home, EMBEDDED, wait_s=60) as graph:
+        plan = new_plan(1)
+        graph.store_plan(plan)
+        ended = embedded_status(home)
+        assert ended.supervisor is not None
+
+        def work() -> bool:
+            while embedded_status(home).pid in (ended.pid, None):
+                assert graph.plan(plan.id) == plan
+            return graph.plan(plan.id) == plan and graph.query("RETURN 1").rows == [[1]]
+
+        with ThreadPoolExecutor(4) as pool:
+            busy = [pool.submit(work) for _ in range(4)]
+            os.kill(ended.supervisor, signal.SIGKILL)
+            assert all(each.result() for each in busy)
+
+
+def test_a_server_that_nobody_wrote_down_is_ended(tmp_path: Path) -> None:
+    """Its supervisor was killed before it could tell the pid: it is known by its command line."""
+    (tmp_path / "server").mkdir()
+    asleep = [sys.executable, "-c", "import time; time.sleep(600)", f"-Darcadedb.server.rootPath={tmp_path / 'server'}"]
+    with subprocess.Popen([*asleep, "-cp"]) as stray, subprocess.Popen([*asleep[:-1], "-cp"]) as stranger:
+        assert state.stop_server(tmp_path) is True
+        assert stray.wait(30) == -signal.SIGKILL
+        assert stranger.poll() is None
+        stranger.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent died")
+def test_a_server_whose_supervisor_died_before_it_began_does_not_begin() -> None:
+    """The kernel tells of the parent's end only if it was asked before."""
+    begun = subprocess.run(["true"], preexec_fn=lambda: supervisor.die_with_parent(0), check=False)
+    assert begun.returncode == 1
+
+
+def test_what_a_killed_start_left_half_written_is_written_again(tmp_path: Path) -> None:
+    """The groups' rights are no file that a start may believe because it is there."""
+    launch.prepare_folder(tmp_path)
+    groups = tmp_path / "server/config/server-groups.json"
+    whole = groups.read_text()
+    groups.write_text(whole[:40])
+    (tmp_path / supervisor.USERS).write_text("those of a server that runs")
+    launch.prepare_folder(tmp_path)
+    assert groups.read_text() == whole
+    assert (tmp_path / supervisor.USERS).read_text() == "those of a server that runs"
 
 
 def test_a_reader_that_was_never_made_is_made_by_the_next_client(home: Path) -> None:
@@ -119,7 +185,7 @@ def test_a_reader_that_was_never_made_is_made_by_the_next_client(home: Path) -> 
     assert len(known) == 2
     embedded_stop(home)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("orchestrator.store.embedded.server.ensure_reader", lambda _folder: None)
+        patch.setattr("orchestrator.store.embedded.server.ensure_reader", lambda _folder, closely: True)
         server.locate()
     server.release()
     with open_graph(home, EMBEDDED, wait_s=30) as graph:

@@ -214,3 +214,21 @@ def test_an_attempt_is_described_after_the_claim(any_graph: GraphStore) -> None:
     assert summary.follows == first.attempt_id
     links = any_graph.query("MATCH (:Attempt {id: $id})-[:FOLLOWS]->(b) RETURN b.id", {"id": third.attempt_id})
     assert list(links.rows) == [[first.attempt_id]]
+
+
+def test_work_is_left_as_long_as_a_task_is_worked_on_or_may_be_claimed(any_graph: GraphStore) -> None:
+    """What waits for a task that failed is no work; keys limit the question as they do the claim."""
+    plan, run = opened(any_graph, 3, lambda index: [0] if index == 1 else [])
+
+    def left(*keys: str) -> bool:
+        return any_graph.work_left(plan.id, keys or None)
+
+    assert left() and left("t0") and not left("t1")
+    first, third = claimed(any_graph, run), claimed(any_graph, run)
+    assert left("t0") and left("t2")
+    complete(any_graph, third)
+    assert left() and not left("t2")
+    complete(any_graph, first)
+    assert left("t1")
+    complete(any_graph, claimed(any_graph, run))
+    assert not left()

@@ -197,3 +197,17 @@ def test_accepted_paths_never_leave_the_top(path: str) -> None:
         return
     assert ".." not in parts
     assert not any(is_git_name(part) or "/" in part or part in ("", ".") for part in parts)
+
+
+def test_existence_is_of_the_path_itself(workspace: Worktree, tmp_path: Path) -> None:
+    """Nothing is read and no symlink followed; outside, behind a symlink and under an impossible name there is none."""
+    tree = workspace.place.tree
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/file").write_text("x")
+    (tree / "out").symlink_to(tmp_path / "outside")
+    (tree / "dangling").symlink_to("nowhere")
+    (tree / "unreadable").write_bytes(b"\xff\x00")
+    (tree / "unreadable").chmod(0)
+    assert all(map(workspace.exists, ("out", "dangling", "unreadable", "./unreadable")))
+    nowhere = ("missing", "missing/file", "unreadable/file", "out/file", "../outside/file", "n" * 300, ".git/HEAD")
+    assert not any(map(workspace.exists, nowhere))

@@ -5,25 +5,22 @@ from __future__ import annotations
 from contextlib import closing
 
 from orchestrator.domain.assignment import Assignment, DependencyResult
-from orchestrator.domain.attempt import AttemptSummary, Owner
+from orchestrator.domain.attempt import AttemptSummary
 from orchestrator.domain.errors import ToolError
-from orchestrator.domain.events import Resumed
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Session, Workspace
 from orchestrator.domain.run import Claim
 from orchestrator.domain.task import Task
-from orchestrator.engine.attempt.record import AttemptRecord
+from orchestrator.engine.attempt.record import AttemptRecord, attempt_journal
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
 from orchestrator.engine.attempt.verification import without_snapshot
 from orchestrator.engine.loop.approvals import AskPlanner
 from orchestrator.engine.loop.control_tools import WorkerControls
 from orchestrator.engine.loop.conversation import Conversation
-from orchestrator.engine.loop.journal import Journal
 from orchestrator.engine.loop.metering import Meter
 from orchestrator.engine.loop.progress import ProgressFeed, TurnLog
 from orchestrator.engine.services import Services
-from orchestrator.guards.guard_set import GuardSet, replay
 
 
 def do_work(
@@ -99,18 +96,10 @@ def _conversation(
     meter: Meter | None,
     controls: WorkerControls,
 ) -> Conversation:
-    begun = GuardSet.begin(services.settings.guards, claim.task.tool_call_budget, start.allowed_paths)
-    journal = Journal(
-        services.writer,
-        Owner("Attempt", claim.attempt_id, claim.attempt_id, claim.fence),
-        replay(begun, start.inherited),
-        subscribers=(ProgressFeed(services.listener, claim.task.key, claim.number), TurnLog(claim.task.key)),
-    )
-    if start.last_event_at is not None:
-        journal.append(Resumed(at=services.clock.now(), last_event_at=start.last_event_at))
+    subscribers = (ProgressFeed(services.listener, claim.task.key, claim.number), TurnLog(claim.task.key))
     return Conversation(
         session=session,
-        journal=journal,
+        journal=attempt_journal(services, claim, start, subscribers),
         workspace=workspace,
         meter=meter,
         controls=controls,

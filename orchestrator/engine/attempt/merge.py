@@ -18,6 +18,7 @@ from orchestrator.engine.attempt.record import AttemptRecord
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start
 from orchestrator.engine.attempt.verification import run_checks
+from orchestrator.engine.loop.metering import Deadlines
 from orchestrator.engine.services import Services
 from orchestrator.gates.checks import judge_checks, judge_unanswered, passed_over
 from orchestrator.gates.merge import judge_conflicts
@@ -34,6 +35,7 @@ def merge(
     review: Review,
     checkout: Workspace,
     record: AttemptRecord,
+    deadlines: Deadlines,
 ) -> None:
     """Merge, check the merge where it differs from what was checked, close the attempt as accepted; again when the head
     moved meanwhile. Raises AttemptEnded for what stands against the merge. Once the work is accepted and in the graph,
@@ -44,7 +46,7 @@ def merge(
         merged = _merge_commit(services, plan, claim, start, verified.tree, run.head_commit)
         if merged.commit is None:
             raise _rejected(verified, review, judge_conflicts(merged.conflicts or (merged.detail,)))
-        with _checked(services, plan, claim, merged.commit, verified, number) as (findings, workspaces):
+        with _checked(services, plan, claim, merged.commit, verified, number, deadlines) as (findings, workspaces):
             if findings:
                 raise _rejected(verified, review, findings)
             end = AttemptEnd.reviewed(verified, review)
@@ -80,7 +82,13 @@ def _merge_commit(services: Services, plan: Plan, claim: Claim, start: Start, tr
 
 @contextmanager
 def _checked(
-    services: Services, plan: Plan, claim: Claim, commit: str, verified: VerificationResult, number: int
+    services: Services,
+    plan: Plan,
+    claim: Claim,
+    commit: str,
+    verified: VerificationResult,
+    number: int,
+    deadlines: Deadlines,
 ) -> Iterator[tuple[tuple[Finding, ...], tuple[Workspace, ...]]]:
     """The plan's full verification over the merged tree, after the commands that every attempt must pass; none that
     passed over this very tree is run again. What stands against the merge, and the workspace, if one was needed."""
@@ -93,5 +101,5 @@ def _checked(
         return
     name = f"{claim.attempt_id}:merge{number}"
     with closing(services.workspaces.open(name, commit, head=commit, plan_id=plan.id)) as workspace:
-        checks = run_checks(services, claim, workspace, commands, pass_id=name, tree=tree)
+        checks = run_checks(services, claim, workspace, commands, deadlines, pass_id=name, tree=tree)
         yield (*judge_checks(checks, workspace.shown_root), *judge_unanswered(checks)), (workspace,)

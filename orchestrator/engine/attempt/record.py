@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from orchestrator.domain.attempt import AttemptResult
+from orchestrator.domain.attempt import AttemptResult, Owner
 from orchestrator.domain.errors import GraphError, StaleFenceError, WorkspaceError
+from orchestrator.domain.events import Resumed
 from orchestrator.domain.lifecycle import TASK_ENDED
 from orchestrator.domain.progress import AttemptFinished, TaskClaimed, TaskEnded
 from orchestrator.domain.run import Claim
 from orchestrator.domain.usage import Usage
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded, attempt_result
+from orchestrator.engine.loop.journal import Journal, Subscriber
+from orchestrator.engine.loop.metering import Deadlines, Meter
 from orchestrator.engine.services import Services
 from orchestrator.gates.retry import RetryPolicy
+from orchestrator.guards.guard_set import GuardSet, replay
 
 if TYPE_CHECKING:
     from orchestrator.engine.attempt.resume import Start
     from orchestrator.engine.loop.conversation import Conversation
+
+
+def attempt_journal(services: Services, claim: Claim, start: Start, subscribers: Sequence[Subscriber] = ()) -> Journal:
+    """The attempt's journal, whose guards have seen what it has inherited; the time between counts for no deadline."""
+    begun = GuardSet.begin(services.settings.guards, claim.task.tool_call_budget, start.allowed_paths)
+    owner = Owner("Attempt", claim.attempt_id, claim.attempt_id, claim.fence)
+    journal = Journal(services.writer, owner, replay(begun, start.inherited), subscribers)
+    if start.last_event_at is not None:
+        journal.append(Resumed(at=services.clock.now(), last_event_at=start.last_event_at))
+    return journal
 
 
 class AttemptRecord:
@@ -37,6 +52,14 @@ class AttemptRecord:
         self.start: Start | None = None
         """Where it begins, as soon as that is known: an end before the work has begun counts with the earlier ones."""
         self._began = services.clock.monotonic()
+
+    def deadlines(self, meter: Meter | None) -> Deadlines:
+        """The bounds of time that hold on when the worker is done. Where the worker was not asked, because an attempt
+        that was cut off had handed in, they are those that this one has inherited."""
+        if self.conversation is not None:
+            return Deadlines(self.conversation.journal, meter)
+        assert self.start is not None  # noqa: S101  nothing is checked before it is known
+        return Deadlines(attempt_journal(self._services, self._claim, self.start), meter)
 
     def begin(self, start: Start, model: str) -> None:
         """Store where the attempt begins, under which limits."""

@@ -14,6 +14,7 @@ from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.domain.review import Review
 from orchestrator.domain.usage import Usage
+from orchestrator.domain.verdict import Stop
 from orchestrator.engine.loop.metering import halts
 from orchestrator.gates.completion import decide
 from orchestrator.gates.failure_report import failure_report
@@ -80,9 +81,18 @@ class AttemptEnd:
             return cls.interrupted(ended.detail)
         if ended.reason == "model_error":
             return cls.failed("model_error", ended.detail, halt=ended.error)
-        halt = halts(ended.stop)  # the run's own bound is not the task's fault: the work goes on under a higher one
+        return cls._stopped(ended.reason, ended.detail, ended.stop)
+
+    @classmethod
+    def of_stop(cls, stop: Stop) -> AttemptEnd:
+        """A bound of time was reached behind the conversation, while checks ran."""
+        return cls._stopped(stop.code, stop.message, stop)
+
+    @classmethod
+    def _stopped(cls, reason: str, detail: str, stop: Stop | None) -> AttemptEnd:
+        halt = halts(stop)  # the run's own bound is not the task's fault: the work goes on under a higher one
         status: AttemptStatus = "interrupted" if halt else "stopped"
-        return cls(status=status, stop_reason=ended.reason, stop_detail=ended.detail, halt=halt)
+        return cls(status=status, stop_reason=reason, stop_detail=detail, halt=halt)
 
     @classmethod
     def of_error(cls, error: Exception) -> AttemptEnd:

@@ -29,8 +29,9 @@ def run_attempt(services: Services, plan: Plan, claim: Claim, meter: Meter | Non
     with AttemptRecord(services, claim) as record:
         start = record.start = find_start(services, claim)
         work = take_over(start, record) or do_work(services, plan, claim, start, meter, record)
+        deadlines = record.deadlines(meter)
         with fresh_checkout(services, claim, start, work) as checkout:
-            verified = verify(services, plan, claim, start, work, checkout)
+            verified = verify(services, plan, claim, start, work, checkout, deadlines)
             review = ask_verifier(services, plan, claim, start, work, verified, checkout, meter)
-            merge(services, plan, claim, start, verified, review, checkout, record)
+            merge(services, plan, claim, start, verified, review, checkout, record, deadlines)
     return record.result

@@ -12,8 +12,10 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.progress import CheckFinished, ChecksStarted
 from orchestrator.domain.run import Claim
+from orchestrator.domain.workspace import CommandResult
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
+from orchestrator.engine.loop.metering import Deadlines
 from orchestrator.engine.services import Services
 from orchestrator.gates.checks import judge_checks, outcome, passed_over, reused, without_answer
 from orchestrator.gates.scope import judge_effect, judge_outputs, judge_scope, judge_size, nested_repository
@@ -29,7 +31,13 @@ def fresh_checkout(services: Services, claim: Claim, start: Start, work: Work) -
 
 
 def verify(
-    services: Services, plan: Plan, claim: Claim, start: Start, work: Work, checkout: Workspace
+    services: Services,
+    plan: Plan,
+    claim: Claim,
+    start: Start,
+    work: Work,
+    checkout: Workspace,
+    deadlines: Deadlines,
 ) -> VerificationResult:
     """The gates over the work: scope, size, declared outputs, then the verification commands. Raises AttemptEnded when
     they find something that blocks, or cannot tell."""
@@ -41,8 +49,16 @@ def verify(
         *judge_outputs(task.files_written, _present(checkout, task.files_written)),
     )
     known = start.submitted.checks if start.submitted else ()  # of an attempt that was cut off after its checks
-    commands = plan.commands_of(claim.task)
-    checks = run_checks(services, claim, checkout, commands, pass_id=_pass_id(claim), tree=work.tree, known=known)
+    checks = run_checks(
+        services,
+        claim,
+        checkout,
+        plan.commands_of(claim.task),
+        deadlines,
+        pass_id=_pass_id(claim),
+        tree=work.tree,
+        known=known,
+    )
     verified = VerificationResult(
         id=_pass_id(claim),
         tree=work.tree,
@@ -81,6 +97,7 @@ def run_checks(
     claim: Claim,
     workspace: Workspace,
     commands: tuple[str, ...],
+    deadlines: Deadlines,
     *,
     pass_id: str,
     tree: str,
@@ -88,7 +105,8 @@ def run_checks(
 ) -> tuple[Check, ...]:
     """Run and record the verification commands over `tree` one after the other, each recorded when it has ended; one
     without an answer is run once more, one of the `known` that passed over this very tree is not run again. Raises
-    AttemptEnded between two of them when everything is cut short."""
+    AttemptEnded between two of them when everything is cut short, and at a deadline of attempt, task or run, which none
+    of them outlives: what it cuts says nothing about the work."""
     task, attempt, now = claim.task.key, claim.number, services.clock.now
     services.listener(ChecksStarted(at=now(), task=task, attempt=attempt, commands=commands))
     passed = passed_over(tree, known)
@@ -100,7 +118,8 @@ def run_checks(
         if command in passed:
             check = reused(passed[command], check_id=check_id, pass_id=pass_id, at=now())
         else:
-            check = _run(services, workspace, command, check_id=check_id, pass_id=pass_id, tree=tree)
+            _end_at_deadline(services, deadlines)
+            check = _run(services, workspace, command, deadlines, check_id=check_id, pass_id=pass_id, tree=tree)
         services.writer.record_checks(claim, (check,))
         checks.append(check)
         services.listener(
@@ -114,14 +133,31 @@ def run_checks(
                 duration_ms=check.duration_ms,
             )
         )
+        if check.outcome == "infrastructure":
+            _end_at_deadline(services, deadlines)
     return tuple(checks)
 
 
-def _run(services: Services, workspace: Workspace, command: str, *, check_id: str, pass_id: str, tree: str) -> Check:
-    limit_s = services.settings.checks.timeout_s
-    result = workspace.run(command, timeout_s=limit_s)
-    if outcome(result) == "infrastructure":
-        result = workspace.run(command, timeout_s=limit_s)
+def _end_at_deadline(services: Services, deadlines: Deadlines) -> None:
+    stop = deadlines.stop(services.clock.now())
+    if stop is not None:
+        raise AttemptEnded(AttemptEnd.of_stop(stop))
+
+
+def _run(
+    services: Services,
+    workspace: Workspace,
+    command: str,
+    deadlines: Deadlines,
+    *,
+    check_id: str,
+    pass_id: str,
+    tree: str,
+) -> Check:
+    result = _answer(services, workspace, command, deadlines)
+    left_s = deadlines.seconds_left(services.clock.now())
+    if outcome(result) == "infrastructure" and (left_s is None or left_s > 0):
+        result = _answer(services, workspace, command, deadlines)
     return Check(
         id=check_id,
         command=command,
@@ -136,6 +172,11 @@ def _run(services: Services, workspace: Workspace, command: str, *, check_id: st
     )
 
 
+def _answer(services: Services, workspace: Workspace, command: str, deadlines: Deadlines) -> CommandResult:
+    left_s = deadlines.seconds_left(services.clock.now())
+    return workspace.run(command, timeout_s=services.settings.checks.timeout_s, within_s=left_s)
+
+
 def _pass_id(claim: Claim) -> str:
     """The id of an attempt's check pass, and the name of the checkout that it is made over."""
     return f"{claim.attempt_id}:pass1"
@@ -143,11 +184,4 @@ def _pass_id(claim: Claim) -> str:
 
 def _present(workspace: Workspace, declared: tuple[str, ...]) -> frozenset[str]:
     """Which of the declared paths exist in the checkout."""
-    present = set()
-    for path in declared:
-        try:
-            workspace.read(path)
-            present.add(path)
-        except ToolError:
-            continue
-    return frozenset(present)
+    return frozenset(path for path in declared if workspace.exists(path))

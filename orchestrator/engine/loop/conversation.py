@@ -29,7 +29,7 @@ from orchestrator.domain.verdict import Refuse, Stop, Verdict
 from orchestrator.domain.workspace import writes_of
 from orchestrator.engine.cancellation import CancelToken
 from orchestrator.engine.loop.journal import Journal
-from orchestrator.engine.loop.metering import Meter
+from orchestrator.engine.loop.metering import Deadlines, Meter
 
 _RECENT_CALLS = 10  # told to who decides about a request for more
 _MOST_SHRINKS = 4  # 80, 60, 40, 20 % of the original
@@ -231,9 +231,7 @@ class Conversation:
 
     def _seconds_left(self) -> float | None:
         """Until the nearest deadline of attempt, task and run: no command outlives it."""
-        at = self._clock.now()
-        left = [self.journal.guard_set.seconds_left(at), self._meter.seconds_left(at) if self._meter else None]
-        return min((seconds for seconds in left if seconds is not None), default=None)
+        return Deadlines(self.journal, self._meter).seconds_left(self._clock.now())
 
     def _finish(self, call: ToolCall, result: ToolResult, status: CallStatus) -> None:
         """Record the call's end and give the model its answer."""

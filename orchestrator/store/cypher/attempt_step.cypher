@@ -13,7 +13,7 @@ WITH a, coalesce(v, a) AS owner
 FOREACH (row IN $requested |
   MERGE (t:Turn {id: row.id})
   SET t += row, t.startedAt = datetime(row.startedAt)
-  MERGE (owner)-[:TOOK]->(t)
+  MERGE (t)<-[:TOOK]-(owner)
 )
 FOREACH (row IN $settled |
   MERGE (t:Turn {id: row.id})

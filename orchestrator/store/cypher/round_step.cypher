@@ -6,7 +6,7 @@ SET owner.lastEventAt = datetime($at)
 FOREACH (row IN $requested |
   MERGE (t:Turn {id: row.id})
   SET t += row, t.startedAt = datetime(row.startedAt)
-  MERGE (owner)-[:TOOK]->(t)
+  MERGE (t)<-[:TOOK]-(owner)
 )
 FOREACH (row IN $settled |
   MERGE (t:Turn {id: row.id})

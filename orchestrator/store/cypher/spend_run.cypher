@@ -1,8 +1,7 @@
-// Purpose: what a run's attempts, or those of one task in it, have cost, with their reviews and the PM's decisions about
-// their requests; an unsettled turn counts with what it reserved.
-// Parameters: $runId, $taskId (null: all). Columns: promptTokens, completionTokens, usd, unknown (turns without price).
+// Purpose: what a run's attempts have cost, with their reviews and the PM's decisions about their requests; an unsettled
+// turn counts with what it reserved.
+// Parameters: $runId. Columns: promptTokens, completionTokens, usd, unknown (turns without price).
 MATCH (:Run {id: $runId})-[:MADE]->(a:Attempt)
-WHERE $taskId IS NULL OR a.taskId = $taskId
 OPTIONAL MATCH (a)-[:REVIEWED_BY]->(v:Review)
 WITH a, collect(v) AS reviews
 OPTIONAL MATCH (r:PlanningRound) WHERE r.id STARTS WITH a.id + ':'

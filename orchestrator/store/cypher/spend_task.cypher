@@ -1,7 +1,8 @@
-// Purpose: what all attempts of a task have cost, in any run, with their reviews and the PM's decisions about their
-// requests; an unsettled turn counts with what it reserved.
-// Parameters: $taskId. Columns: promptTokens, completionTokens, usd, unknown (turns without price).
+// Purpose: what a task's attempts have cost, in one run or in any, with their reviews and the PM's decisions about their
+// requests; an unsettled turn counts with what it reserved. It begins at the task, because a run has many attempts.
+// Parameters: $taskId, $runId (null: any). Columns: promptTokens, completionTokens, usd, unknown (turns without price).
 MATCH (:Task {id: $taskId})-[:HAS_ATTEMPT]->(a:Attempt)
+WHERE $runId IS NULL OR a.runId = $runId
 OPTIONAL MATCH (a)-[:REVIEWED_BY]->(v:Review)
 WITH a, collect(v) AS reviews
 OPTIONAL MATCH (r:PlanningRound) WHERE r.id STARTS WITH a.id + ':'

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
 import time
 import urllib.request
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
-import neo4j
-from neo4j.exceptions import AuthError, DriverError, Neo4jError
-
-from orchestrator.store.embedded.launch import DATABASE, READER, USERS, password
-from orchestrator.store.embedded.state import QUIET_S, State, await_state, read_state, supervised
-from orchestrator.store.endpoint import GraphEndpoint
+from orchestrator.store.embedded.launch import DATABASE, READER, password
+from orchestrator.store.embedded.state import QUIET_S, State, await_state, supervised
+from orchestrator.store.embedded.supervisor import USERS
+from orchestrator.store.endpoint import GraphEndpoint, ask_server
 
 START_S = 60.0
 """Seconds that a server gets to start: one on an idle machine, some twenty on a busy one, more over a large log."""
 
 SILENT_S = 20.0
 """Seconds that a server that has started may not answer before it is replaced."""
+
+REFUSALS = 5
+"""Refusals of our password in a row that are believed: a server that ends, and one that reads its users anew, know
+nobody for a moment."""
+
+READER_S = 10.0
+"""Seconds that making the second user may take."""
 
 _STARTED = "ArcadeDB Server started in"
 _REFUSED_CACHE = "[aot]"
@@ -34,17 +38,18 @@ _GAVE_UP = 'Exception in thread "main"'
 
 def await_answer(folder: Path, on_wait: Callable[[str], None]) -> GraphEndpoint | None:
     """The endpoint of a supervised server as soon as it answers a query. None when there is none, when it gave up, when
-    it refuses our password (waiting cannot help) or when it has been silent for too long."""
-    began, told = time.monotonic(), 0.0
+    it goes on refusing our password (waiting cannot help) or when it has been silent for too long."""
+    began, told, refusals = time.monotonic(), 0.0, 0
     while supervised(folder) and (state := await_state(folder)):  # read each time: a damaged file is repaired meanwhile
         endpoint = server_endpoint(folder, state)
         answer = ask_server(endpoint)
-        if answer != "nothing":
-            return endpoint if answer == "yes" else None
+        if answer == "yes":
+            return endpoint
+        refusals = refusals + 1 if answer == "refused" else 0
         log = read_log(folder)
         started, waited = _STARTED in log, time.monotonic() - began
         limit = SILENT_S if started else START_S
-        if _GAVE_UP in log or waited >= limit:
+        if refusals == REFUSALS or _GAVE_UP in log or waited >= limit:
             return None
         if waited - told >= QUIET_S:
             told = waited
@@ -66,46 +71,55 @@ def server_endpoint(folder: Path, state: State) -> GraphEndpoint:
     )
 
 
-def ask_server(endpoint: GraphEndpoint) -> Literal["yes", "refused", "nothing"]:
-    """What comes back when the server is asked a query within some seconds."""
-    try:
-        with neo4j.GraphDatabase.driver(
-            endpoint.uri,
-            auth=(endpoint.username, endpoint.password),
-            connection_timeout=5,
-            connection_acquisition_timeout=5,
-            max_transaction_retry_time=0,
-            initial_retry_delay=0.01,
-        ) as driver:
-            driver.execute_query("RETURN 1", database_=endpoint.database)  # Bolt listens before the database is there
-    except AuthError:
-        return "refused"
-    except (DriverError, Neo4jError):
-        return "nothing"
-    return "yes"
-
-
-def ensure_reader(folder: Path) -> None:
-    """Make the second user, whose group may only read records, unless this start of the server has it already. The
+def ensure_reader(folder: Path, *, closely: bool) -> bool:
+    """Make the second user, whose group may only read records, where the server does not have it. What its file of
+    users says is believed, unless it is looked at `closely`: then the user logs in. False when it cannot be had. The
     server may answer Bolt a moment before it answers HTTP."""
-    deadline = time.monotonic() + SILENT_S
-    while supervised(folder) and f'"{READER}"' not in (folder / USERS).read_text() and time.monotonic() < deadline:
-        state = read_state(folder)
-        if state is not None:
-            _create_reader(folder, state)
+    deadline = time.monotonic() + READER_S
+    while supervised(folder) and (state := await_state(folder)):
+        endpoint = server_endpoint(folder, state)
+        if ask_server(as_reader(endpoint)) == "yes" if closely else _lists_reader(folder):
+            return True
+        if time.monotonic() > deadline:
+            return False
+        _make_reader(folder, state)
         time.sleep(0.02)
+    return False
 
 
-def _create_reader(folder: Path, state: State) -> None:
+def as_reader(endpoint: GraphEndpoint) -> GraphEndpoint:
+    """The same server for the second user."""
+    user, secret = endpoint.reader or (endpoint.username, endpoint.password)
+    return replace(endpoint, username=user, password=secret)
+
+
+def _lists_reader(folder: Path) -> bool:
+    try:
+        return f'"{READER}"' in (folder / USERS).read_text(errors="replace")
+    except OSError:
+        return False
+
+
+def _make_reader(folder: Path, state: State) -> None:
+    """Create it; where that is refused, because there is one with another password, delete it for the next try."""
     user = {"name": READER, "password": password(folder / "reader-password"), "databases": {DATABASE: ["readers"]}}
+    if not tell_server(folder, state, f"create user {json.dumps(user)}"):
+        tell_server(folder, state, f"drop user {READER}")
+
+
+def tell_server(folder: Path, state: State, text: str) -> bool:
+    """Whether the server has done what its HTTP interface was told."""
     token = base64.b64encode(f"root:{password(folder / 'root-password')}".encode()).decode()
     request = urllib.request.Request(
         f"http://127.0.0.1:{state.http_port}/api/v1/server",
-        data=json.dumps({"command": f"create user {json.dumps(user)}"}).encode(),
+        data=json.dumps({"command": text}).encode(),
         headers={"Authorization": f"Basic {token}", "Content-Type": "application/json"},
     )
-    with contextlib.suppress(OSError), urllib.request.urlopen(request, timeout=5):  # noqa: S310
-        pass
+    try:
+        with urllib.request.urlopen(request, timeout=5):  # noqa: S310
+            return True
+    except OSError:
+        return False
 
 
 def read_log(folder: Path) -> str:

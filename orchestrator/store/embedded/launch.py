@@ -21,9 +21,6 @@ READER = "reader"
 SHORTEST = 8
 """Characters of a password: the server does not start with fewer."""
 
-USERS = "server/config/server-users.jsonl"
-"""Where the server keeps who may log in, with hashes of their passwords."""
-
 WAYS_OUT = (
     "Install the extra (`pip install 'orchestrate[embedded]'`; there is no wheel for Intel Macs or glibc below 2.34), "
     "or set NEO4J_URI, NEO4J_USERNAME and NEO4J_PASSWORD to use a Neo4j of yours."
@@ -100,15 +97,21 @@ def _is_whole(path: Path) -> bool:
 
 
 def prepare_folder(folder: Path) -> None:
-    """Passwords and user groups, before a start. The server makes its users anew each time: so the password files are
-    right whatever became of them, and the records, which belong to no user, stay."""
+    """Passwords and user groups, before a start. Files that a killed start has left half written are written again."""
     password(folder / "root-password")
     password(folder / "reader-password")
-    (folder / USERS).unlink(missing_ok=True)
     groups = folder / "server/config/server-groups.json"
-    if not groups.exists():
+    if not _is_json(groups):
         groups.parent.mkdir(parents=True, exist_ok=True)
         groups.write_text(json.dumps(_GROUPS, indent=2))
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        json.loads(path.read_text())
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def server_command(

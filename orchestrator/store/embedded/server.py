@@ -101,14 +101,18 @@ class Embedded:
         self._on_wait = on_wait
         self._caches = caches
         self._hold: IO[bytes] | None = None
+        self._located = False
 
     def locate(self) -> GraphEndpoint:
-        """The running server's endpoint, started first if need be. Raises GraphError when it cannot be had."""
+        """The running server's endpoint, started first if need be. Who asks again was cut off or refused: then the
+        server is looked at more closely. Raises GraphError when it cannot be had."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._take_hold()
             with exclusive(self._folder / "start.lock", self._on_wait):
-                return self._running() or self._start()
+                endpoint = self._running() or self._start()
+                self._located = True
+                return endpoint
         except OSError as error:
             raise GraphError(
                 f"The embedded graph cannot use {self._folder}: {error.strerror or error}.",
@@ -136,11 +140,11 @@ class Embedded:
             stop_server(self._folder)  # it lets nobody in any more; a new start takes new passwords
             return None
         endpoint = await_answer(self._folder, self._on_wait)
-        if endpoint is None:
-            stop_server(self._folder, politely=False)
-        else:
-            ensure_reader(self._folder)  # also where who started the server was killed before it could do so
-        return endpoint
+        # Who started the server may have been killed before it could make the second user.
+        if endpoint is not None and ensure_reader(self._folder, closely=self._located):
+            return endpoint
+        stop_server(self._folder, politely=False)
+        return None
 
     def _start(self) -> GraphEndpoint:
         wheel = find_wheel()

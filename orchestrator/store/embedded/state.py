@@ -80,14 +80,11 @@ def await_state(folder: Path) -> State | None:
 def stop_server(folder: Path, *, politely: bool = True) -> bool:
     """End supervisor and server, also a server whose supervisor was killed; True when one of them was there. Without
     `politely` the server is killed first: it is deaf, and its log makes this safe."""
-    state = read_state(folder)
-    found = False
-    if not politely:
-        found = _kill_jvm(folder, state)
+    found = not politely and _kill_jvms(folder)
     if supervised(folder):
         found = True
         _end_supervisor(folder)
-    found = _kill_jvm(folder, state) or found  # nobody is left to ask it politely
+    found = _kill_jvms(folder) or found  # nobody is left to ask them politely
     (folder / "server.json").unlink(missing_ok=True)
     return found
 
@@ -102,12 +99,15 @@ def _end_supervisor(folder: Path) -> None:
         wait_until(lambda: not supervised(folder), seconds)
 
 
-def _kill_jvm(folder: Path, state: State | None) -> bool:
-    if state is None or not _is_our_jvm(state.pid, folder):
-        return False
-    _signal(state.pid, signal.SIGKILL)
-    wait_until(lambda: not _is_our_jvm(state.pid, folder), 5)
-    return True
+def _kill_jvms(folder: Path) -> bool:
+    """Kill the servers over `folder`, whatever the files say: who launched one may have been killed before it could
+    write them."""
+    pids = _jvms(folder)
+    for pid in pids:
+        _signal(pid, signal.SIGKILL)
+    if pids:
+        wait_until(lambda: not _jvms(folder), 5)
+    return bool(pids)
 
 
 def _signal(pid: int, number: int) -> None:
@@ -115,9 +115,12 @@ def _signal(pid: int, number: int) -> None:
         os.kill(pid, number)
 
 
-def _is_our_jvm(pid: int, folder: Path) -> bool:
-    """Whether `pid` is still the server over `folder`, and not somebody else's by reuse of the number."""
-    return f"-Darcadedb.server.rootPath={folder / 'server'}" in _command_line(pid)
+def _jvms(folder: Path) -> tuple[int, ...]:
+    """The pids of the servers over `folder`."""
+    asked = ["ps", "-eww", "-o", "pid=,command="]
+    listing = subprocess.run(asked, capture_output=True, text=True, errors="replace", check=False).stdout
+    mark = f" -Darcadedb.server.rootPath={folder / 'server'} "  # a supervisor has it too, in quotes
+    return tuple(int(line.split()[0]) for line in listing.splitlines() if mark in f"{line} ")
 
 
 def _command_line(pid: int) -> str:

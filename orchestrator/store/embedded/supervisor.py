@@ -27,6 +27,9 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
+USERS = "server/config/server-users.jsonl"
+"""Where the server keeps who may log in, with hashes of their passwords."""
+
 STOP_S = 15.0
 """Seconds that the JVM gets to close its databases before it is killed (its write-ahead log makes that safe)."""
 
@@ -49,14 +52,20 @@ def lock(path: Path, operation: int) -> IO[bytes] | None:
     return file
 
 
-def die_with_parent() -> None:
+def die_with_parent(parent: int) -> None:
     """Where the kernel can (Linux): the JVM gets SIGTERM when its supervisor is killed, so that none runs unwatched."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+        if os.getppid() != parent:  # it was killed before we could ask for that
+            os._exit(1)
 
 
 def launch_jvm(command: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
-    """Start the server with its output in `server.log`."""
+    """Start the server with its output in `server.log`. It makes its users anew each time: so the password files are
+    right whatever became of them, and the records, which belong to no user, stay. The old users are deleted here, by
+    the one who holds the lock: deleted under a server that runs, it would forget the reader."""
+    (folder / USERS).unlink(missing_ok=True)
+    parent = os.getpid()
     with (folder / "server.log").open("wb") as log:
         return subprocess.Popen(
             command,
@@ -64,7 +73,7 @@ def launch_jvm(command: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
             stdout=log,
             stderr=log,
             cwd=folder / "server",
-            preexec_fn=die_with_parent,  # one thread, so nothing can deadlock here
+            preexec_fn=lambda: die_with_parent(parent),  # one thread, so nothing can deadlock here
         )
 
 

@@ -20,11 +20,11 @@ from pathlib import Path
 from orchestrator.domain.errors import GraphError
 from orchestrator.store.connection import Connection
 from orchestrator.store.embedded import supervisor
-from orchestrator.store.embedded.answer import START_S, ask_server, server_endpoint
+from orchestrator.store.embedded.answer import START_S, server_endpoint
 from orchestrator.store.embedded.cache import is_ours, is_trusted
 from orchestrator.store.embedded.launch import find_wheel, free_port, prepare_folder, server_command
 from orchestrator.store.embedded.state import State
-from orchestrator.store.endpoint import EndpointSource, GraphEndpoint
+from orchestrator.store.endpoint import EndpointSource, GraphEndpoint, ask_server
 from orchestrator.store.schema import ensure_schema
 
 WRITING_S = 300.0
