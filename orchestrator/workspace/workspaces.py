@@ -11,6 +11,7 @@ from pathlib import Path
 from orchestrator.config.settings import Settings
 from orchestrator.domain import ports
 from orchestrator.domain.errors import PathRefusedError, UserError
+from orchestrator.domain.progress import Phases, unshown
 from orchestrator.workspace.filesystem import remove_if_free
 from orchestrator.workspace.paths import parts_of
 from orchestrator.workspace.prepare import PREPARED, Preparation, Prepared
@@ -33,6 +34,7 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
     sandbox: Sandbox
     settings: Settings
     environ: Mapping[str, str]
+    phases: Phases = unshown
 
     @property
     def sandbox_level(self) -> str:
@@ -45,7 +47,7 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
         place = WorktreeDir(self.home, safe_name(attempt_id))
         prepared = None
         if self.settings.workspace.prepare:
-            prepared = Preparation(self.home, self.sandbox, self.settings).of(start, head, self._box)
+            prepared = Preparation(self.home, self.sandbox, self.settings, self.phases).of(start, head, self._box)
         with place.make(start, head) as held:
             box = self._box(place, prepared)
             objects = self.objects()
@@ -140,9 +142,14 @@ def _check_share(settings: Settings) -> None:
 
 
 def open_workspaces(
-    repository: UserRepository, home: Path, settings: Settings, environ: Mapping[str, str] | None = None
+    repository: UserRepository,
+    home: Path,
+    settings: Settings,
+    environ: Mapping[str, str] | None = None,
+    phases: Phases = unshown,
 ) -> ShadowWorkspaces:
-    """The Shadow of a repository under ORCHESTRATE_HOME, made on first use, with the sandbox that the settings ask for.
+    """The Shadow of a repository under ORCHESTRATE_HOME, made on first use, with the sandbox that the settings ask for;
+    `phases` shows what takes long.
     Raises UserError for a home that cannot be written, SandboxError for a level that cannot be had."""
     _check_share(settings)
     ensure_home(home)
@@ -152,6 +159,7 @@ def open_workspaces(
         sandbox=detect(settings),
         settings=settings,
         environ=os.environ if environ is None else environ,
+        phases=phases,
     )
     workspaces.ensure_made()
     return workspaces

@@ -282,4 +282,4 @@ def test_the_reasons_reach_show_and_status(ended: Story, tmp_path: Path) -> None
     shown = ended.ok("show", attempt(ended, "spirals")["id"])
     assert attempt(ended, "spirals")["stopReason"] in shown
     assert "cat calc.py" in "".join(chain(shown))
-    assert "stops_exhausted" in ended.ok("status")
+    assert "no third try" in ended.ok("status")

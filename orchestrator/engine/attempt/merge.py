@@ -82,7 +82,7 @@ def _check(
     name = f"{claim.attempt_id}:merge{number}"
     workspace = services.workspaces.open(name, commit, head=commit)
     try:
-        checks = run_checks(services, claim, workspace, commands, pass_id=name, tree=tree)
+        checks = run_checks(services, claim, workspace, commands, phase="merge", pass_id=name, tree=tree)
     finally:
         workspace.close()
     return (*judge_checks(checks, workspace.shown_root), *judge_unanswered(checks))

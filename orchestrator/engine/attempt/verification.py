@@ -9,7 +9,7 @@ from orchestrator.domain.attempt import Check, VerificationResult
 from orchestrator.domain.errors import ToolError
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Workspace
-from orchestrator.domain.progress import CheckFinished, ChecksStarted
+from orchestrator.domain.progress import CheckFinished, CheckPhase, CheckStarted
 from orchestrator.domain.run import Claim
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
@@ -40,7 +40,13 @@ def verify(
     )
     known = start.submitted.checks if start.submitted else ()  # of an attempt that was cut off after its checks
     commands = plan.commands_of(claim.task)
-    checks = run_checks(services, claim, checkout, commands, pass_id=_pass_id(claim), tree=work.tree, known=known)
+    checks = run_checks(
+        *(services, claim, checkout, commands),
+        phase="verification",
+        pass_id=_pass_id(claim),
+        tree=work.tree,
+        known=known,
+    )
     verified = VerificationResult(
         id=_pass_id(claim),
         tree=work.tree,
@@ -75,6 +81,7 @@ def run_checks(
     workspace: Workspace,
     commands: tuple[str, ...],
     *,
+    phase: CheckPhase,
     pass_id: str,
     tree: str,
     known: Iterable[Check] = (),
@@ -82,35 +89,62 @@ def run_checks(
     """Run and record the verification commands over `tree` one after the other, each recorded when it has ended; one
     without an answer is run once more, one of the `known` that passed over this very tree is not run again. Raises
     AttemptEnded between two of them when everything is cut short."""
-    task, attempt, now = claim.task.key, claim.number, services.clock.now
-    services.listener(ChecksStarted(at=now(), task=task, attempt=attempt, commands=commands))
     passed = passed_over(tree, known)
+    wanted = tuple(dict.fromkeys(commands))
     checks: list[Check] = []
-    for number, command in enumerate(dict.fromkeys(commands), start=1):
+    for number, command in enumerate(wanted, start=1):
         if services.cancelled.is_set():
             raise AttemptEnded(AttemptEnd.interrupted(services.cancelled.reason))
         check_id = f"{pass_id}:check{number}"
         if command in passed:
-            check = reused(passed[command], check_id=check_id, pass_id=pass_id, at=now())
+            check = reused(passed[command], check_id=check_id, pass_id=pass_id, at=services.clock.now())
         else:
+            _tell_start(services, claim, command, phase=phase, number=number, total=len(wanted))
             check = _run(services, workspace, command, check_id=check_id, pass_id=pass_id, tree=tree)
         services.writer.record_checks(claim, (check,))
         checks.append(check)
-        services.listener(
-            CheckFinished(
-                at=now(),
-                task=task,
-                attempt=attempt,
-                command=check.command,
-                outcome=check.outcome,
-                exit_code=check.exit_code,
-                duration_ms=check.duration_ms,
-            )
-        )
+        _tell(services, claim, check, phase)
     return tuple(checks)
 
 
-def _run(services: Services, workspace: Workspace, command: str, *, check_id: str, pass_id: str, tree: str) -> Check:
+def _tell_start(services: Services, claim: Claim, command: str, *, phase: CheckPhase, number: int, total: int) -> None:
+    services.listener(
+        CheckStarted(
+            at=services.clock.now(),
+            task=claim.task.key,
+            attempt=claim.number,
+            command=command,
+            phase=phase,
+            number=number,
+            total=total,
+        )
+    )
+
+
+def _tell(services: Services, claim: Claim, check: Check, phase: CheckPhase) -> None:
+    services.listener(
+        CheckFinished(
+            at=services.clock.now(),
+            task=claim.task.key,
+            attempt=claim.number,
+            command=check.command,
+            phase=phase,
+            outcome=check.outcome,
+            exit_code=check.exit_code,
+            duration_ms=check.duration_ms,
+        )
+    )
+
+
+def _run(
+    services: Services,
+    workspace: Workspace,
+    command: str,
+    *,
+    check_id: str,
+    pass_id: str,
+    tree: str,
+) -> Check:
     limit_s = services.settings.checks.timeout_s
     result = workspace.run(command, timeout_s=limit_s)
     if outcome(result) == "infrastructure":
