@@ -44,6 +44,7 @@ def command(invocation: Invocation, into: Path | None) -> int:
     """Plan and execute on a sample repository: real tools, real checks, real graph, a scripted model, no key.
 
     One task passes at once, one after a failed review, one spirals and is stopped, and one waits for that in vain.
+    That is told in short; `orchestrate -v demo` tells every call, check and verdict, and asks the graph.
     """
     from agents.scripted.server import serve
     from orchestrator.demo import make_sample, script
