@@ -87,17 +87,18 @@ class App:
     @cached_property
     def graph(self) -> GraphStore:
         """The graph, reader and writer. Raises GraphError kinds."""
-        wait_s = self.settings.run.graph_wait_s
+        wait_s, home, redact = self.settings.run.graph_wait_s, self.home, self.redact
         with self._phase("opening the graph"):
-            graph = open_graph(self.home, self._environ, wait_s=wait_s, redact=self.redact, on_wait=self._waiting)
+            graph = open_graph(home, self._environ, wait_s=wait_s, redact=redact, on_wait=self._waiting)
         self._closing.callback(graph.close)
         return graph
 
     @cached_property
     def workspaces(self) -> ShadowWorkspaces:
         """The Shadow and its sandbox."""
+        repository, home, settings = self.repository, self.home, self.settings
         with self._phase("preparing a copy of the repository"):
-            return open_workspaces(self.repository, self.home, self.settings, phases=self._phase)
+            return open_workspaces(repository, home, settings, phases=self._phase)
 
     def chat(self, role: ModelSettings, name: str | None = None) -> Chat:
         """The model of a role, or the named one at the role's endpoint. Raises UserError without key or name."""

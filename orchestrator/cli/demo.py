@@ -16,7 +16,7 @@ import click
 from orchestrator.cli.invocation import Invocation, pass_invocation, require_own_agents, say
 from orchestrator.cli.progress import line, shown_progress
 from orchestrator.cli.query import show
-from orchestrator.cli.render.brief import Brief, farewell, introduction
+from orchestrator.cli.render.brief import Brief, farewell, introduction, look_further
 from orchestrator.cli.signals import signals_of
 from orchestrator.domain.progress import Progress
 from orchestrator.domain.text import counted
@@ -85,7 +85,8 @@ def _tell(invocation: Invocation, environ: Mapping[str, str]) -> int:
     brief = Brief()
     with invocation.app(_sandbox(invocation, environ), environ) as app:
         outcome = _walk_in_full(app, brief) if invocation.verbose else _walk(app, brief)
-        console().print("", brief.ending(_shown(invocation.folder), _program()), "", sep="\n")
+        console().print("", brief.ending(), sep="\n")
+        click.echo(look_further(_shown(invocation.folder), _program()) + "\n")
         if invocation.verbose:
             _ask(app)
         return _as_told(outcome.tasks) if outcome else NOT_AS_TOLD

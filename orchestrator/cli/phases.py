@@ -6,6 +6,7 @@ A terminal shows it in place with the time that it takes, a pipe gets one line f
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import sys
 import threading
@@ -40,6 +41,7 @@ class LateLines:
 
     def begin(self, key: str, words: str) -> None:
         """Write the words unless the phase ends before."""
+        self.end(key)
         timer = threading.Timer(self._after_s, self._write, (words,))
         timer.daemon = True
         self._timers[key] = timer
@@ -96,7 +98,8 @@ class PhaseListener:
     """What a command shows of phases where no progress is shown; `say` puts a message among them."""
 
     def __init__(self) -> None:
-        self._in_place = LineInPlace() if sys.stderr.isatty() else None
+        can_redraw = sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+        self._in_place = LineInPlace() if can_redraw else None
         self._display: PhaseDisplay = self._in_place or LateLines(self.say)
 
     def __call__(self, event: p.Progress) -> None:

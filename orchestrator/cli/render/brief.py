@@ -20,6 +20,12 @@ def introduction(folder: str) -> str:
     return f"Sample repository: {folder}\nThe model is scripted; tools, checks and graph are real."
 
 
+def look_further(folder: str, program: str) -> str:
+    """The commands that say more, to be copied: lines that are longer than the terminal are the terminal's to wrap."""
+    commands = (f"cd {folder}", *(f"{program} {rest}" for rest in LOOK))
+    return "look     " + "\n         ".join(commands)
+
+
 def farewell(program: str) -> str:
     """What stands below when it went as told."""
     return f'The demo went as told. In your own repository:\n{program} plan "what you want"'
@@ -69,8 +75,8 @@ class Brief:
             said = f"attempt {event.attempts}, QC {self._score.get(event.task)}"
         return f"{clean(event.task).ljust(self._width)}  {event.status.ljust(9)}  {said}"
 
-    def ending(self, folder: str, program: str) -> RenderableType:
-        """Outcome, branch, cost, why, and the commands with which to look further in `folder`."""
+    def ending(self) -> RenderableType:
+        """Outcome, branch, cost, and why."""
         from rich.table import Column, Table
         from rich.text import Text
 
@@ -78,9 +84,8 @@ class Brief:
         if (run := self._ended) is not None:
             rows["branch"] = f"{clean(run.branch)}: git merge {clean(run.branch)}"
             rows["cost"] = f"{money(run.cost_usd)}, {tokens(run.tokens)} tokens, {duration(run.duration_ms)}"
-        rows["look"] = "\n".join([f"cd {folder}", *(f"{program} {rest}" for rest in LOOK)])
         table = Table.grid(Column(no_wrap=True), Column(overflow="fold"), padding=(0, 2))
-        for name in ("outcome", "branch", "cost", "why", "look"):
+        for name in ("outcome", "branch", "cost", "why"):
             if rows.get(name):
                 table.add_row(Text(name, style="dim"), Text(rows[name]))
         return table

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from orchestrator.cli.demo import FOLDER
-from orchestrator.cli.render.brief import Brief, farewell, introduction
+from orchestrator.cli.render.brief import Brief, farewell, introduction, look_further
 from orchestrator.domain import progress as p
 
 LOG = Path(__file__).resolve().parents[2] / "data" / "demo_progress.log"
@@ -46,8 +46,8 @@ def draw_demo(events: Sequence[p.Progress], screen: Console) -> None:
     for event in events:
         if (line := brief(event)) is not None:
             screen.print(Text(line))
-    screen.print("", brief.ending(FOLDER, "orchestrate"), "", sep="\n")
-    screen.print(Text(farewell("orchestrate")))
+    screen.print("", brief.ending(), sep="\n")
+    screen.print(Text(f"{look_further(FOLDER, 'orchestrate')}\n\n{farewell('orchestrate')}"))
 
 
 def demo_text(events: Sequence[p.Progress], width: int) -> str:
