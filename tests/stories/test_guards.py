@@ -286,4 +286,4 @@ def test_the_reasons_reach_show_and_status(ended: Story, tmp_path: Path) -> None
     assert spiral["stopReason"] not in shown
     assert f"[{spiral['stopReason']}]" in ended.ok("-v", "show", spiral["id"])
     assert "cat calc.py" in "".join(chain(shown))
-    assert "no third try" in ended.ok("status")
+    assert "stopped once, no second try" in ended.ok("status")
