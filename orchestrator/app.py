@@ -7,8 +7,8 @@ and the engine cost half a second, which `status` and `query` need not wait for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +22,7 @@ from orchestrator.config.settings import ModelSettings, Settings
 from orchestrator.config.trust import TrustStore
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.plan import Plan
-from orchestrator.domain.progress import Listener, Waiting, silent
+from orchestrator.domain.progress import Listener, PhaseEnded, PhaseStarted, Waiting, silent
 from orchestrator.engine.cancellation import CancelToken
 from orchestrator.engine.services import Services
 from orchestrator.store.graph_store import GraphStore, open_graph
@@ -128,16 +128,18 @@ class App:
     @cached_property
     def graph(self) -> GraphStore:
         """The graph, reader and writer. Raises GraphError kinds."""
-        graph = open_graph(
-            self.home, self._environ, wait_s=self.settings.run.graph_wait_s, redact=self.redact, on_wait=self._waiting
-        )
+        wait_s, home, redact = self.settings.run.graph_wait_s, self.home, self.redact
+        with self._phase("opening the graph"):
+            graph = open_graph(home, self._environ, wait_s=wait_s, redact=redact, on_wait=self._waiting)
         self._closing.callback(graph.close)
         return graph
 
     @cached_property
     def workspaces(self) -> ShadowWorkspaces:
         """The Shadow and its sandbox."""
-        return open_workspaces(self.repository, self.home, self.settings)
+        repository, home, settings = self.repository, self.home, self.settings
+        with self._phase("preparing a copy of the repository"):
+            return open_workspaces(repository, home, settings, phases=self._phase)
 
     def chat(self, role: ModelSettings, name: str | None = None) -> Chat:
         """The model of a role, or the named one at the role's endpoint. Raises UserError without key or name."""
@@ -224,6 +226,14 @@ class App:
                 next_step="Set models.<role>.price (input, cached_input, output per million tokens), or bound the "
                 "tokens.",
             )
+
+    @contextmanager
+    def _phase(self, words: str) -> Iterator[None]:
+        self.listener(PhaseStarted(at=self.clock.now(), words=words))
+        try:
+            yield
+        finally:
+            self.listener(PhaseEnded(at=self.clock.now(), words=words))
 
     def _waiting(self, message: str) -> None:
         self._on_wait(message)

@@ -17,7 +17,7 @@ from orchestrator.config.settings import Settings
 from orchestrator.domain import errors
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
 from orchestrator.guards.limits import GuardLimits
-from tests.support.draw_docs import DRAWINGS, documents, names, redrawn
+from tests.support.draw_docs import DRAWINGS, PICTURES, documents, names, redrawn
 from tests.support.drawn.guards import SHEETS
 from tests.support.readme_blocks import ROOT
 
@@ -33,6 +33,13 @@ def test_what_is_drawn_is_current(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     assert redrawn(document) == text, "run `python -m tests.support.draw_docs`"
     assert len(names(document)) == text.count("<!-- drawn: ")
+
+
+@pytest.mark.parametrize("picture", [pytest.param(path, id=path.name) for path in PICTURES])
+def test_pictures_are_current(picture: Path) -> None:
+    """So is each picture, and the README shows it."""
+    assert picture.read_text(encoding="utf-8") == PICTURES[picture](), "run `python -m tests.support.draw_docs`"
+    assert f"({picture.relative_to(ROOT)})" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_drawing_stands_in_a_document() -> None:

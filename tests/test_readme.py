@@ -26,7 +26,7 @@ README = ROOT / "README.md"
 MODEL = ROOT / "docs" / "graph-model.md"
 BLOCKS = tuple(block for page in documents() for block in blocks(page))
 LANGUAGES = {"sh", "console", "cypher", "text", "toml", "yaml", "mermaid"}
-OWN_PLAN = "A first plan"  # its blocks are run in a fresh repository, all others in the demo's
+OWN_PLAN = "A plan of your own"  # its blocks are run in a fresh repository, all others in the demo's
 
 
 def _of(language: str) -> list[Any]:

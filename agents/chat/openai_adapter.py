@@ -11,7 +11,7 @@ from typing import Any
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
 
 from agents.chat.context_length import told_context_length
-from agents.chat.endpoint import DEFAULT_BASE_URL, model_endpoint
+from agents.chat.endpoint import model_endpoint
 from agents.chat.estimate import Estimator, text_tokens
 from agents.chat.failures import RetryableError, UnsupportedFieldError
 from agents.chat.json_tools import as_text_request, tool_calls_in_text, tools_text
@@ -20,6 +20,7 @@ from agents.chat.port import ChatRequest, Message, ToolSchema, uncounted
 from agents.chat.prices import cost_usd, price_of
 from agents.chat.stream import STREAMING
 from agents.chat.wire import Wire
+from orchestrator.config.keys import DEFAULT_BASE_URL
 from orchestrator.config.settings import LEAST_CONTEXT_WINDOW, ModelSettings
 from orchestrator.domain.errors import ModelUnavailableError, ReplyLostError
 from orchestrator.domain.model_io import ModelReply

@@ -76,7 +76,7 @@ class LazyGroup(click.Group):
     metavar="DIR",
     help="The repository, or a folder in it (default: the current folder).",
 )
-@click.option("-v", "--verbose", count=True, help="Say more on stderr; twice for everything.")
+@click.option("-v", "--verbose", count=True, help="Say more, on stderr too, and show stop codes; twice for everything.")
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
@@ -86,7 +86,7 @@ class LazyGroup(click.Group):
 @click.pass_context
 def cli(ctx: click.Context, folder: Path, verbose: int, log_level: str | None) -> None:
     """Plan a goal into a graph of tasks, execute them inside hard bounds, and ask the graph why."""
-    ctx.obj = Invocation(folder.resolve(), log_level or ("warning", "info", "debug")[min(verbose, 2)])
+    ctx.obj = Invocation(folder.resolve(), log_level or ("warning", "info", "debug")[min(verbose, 2)], verbose > 0)
 
 
 def main() -> None:

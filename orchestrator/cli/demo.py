@@ -7,15 +7,18 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation, require_own_agents, say
-from orchestrator.cli.progress import shown_progress
+from orchestrator.cli.progress import line, shown_progress
 from orchestrator.cli.query import show
+from orchestrator.cli.render.brief import Brief, farewell, introduction, look_further
 from orchestrator.cli.signals import signals_of
+from orchestrator.domain.progress import Progress
 from orchestrator.domain.text import counted
 from orchestrator.engine.runs import ExecuteOptions
 from orchestrator.reports.saved_queries import saved_query
@@ -41,6 +44,7 @@ def command(invocation: Invocation, into: Path | None) -> int:
     """Plan and execute on a sample repository: real tools, real checks, real graph, a scripted model, no key.
 
     One task passes at once, one after a failed review, one spirals and is stopped, and one waits for that in vain.
+    That is told in short; `orchestrate -v demo` tells every call, check and verdict, and asks the graph.
     """
     from agents.scripted.server import serve
     from orchestrator.demo import make_sample, script
@@ -48,9 +52,9 @@ def command(invocation: Invocation, into: Path | None) -> int:
     require_own_agents()
     folder = _new_folder(invocation.folder, into)
     make_sample(folder)
-    click.echo(f"The sample repository is {folder}.")
+    click.echo(introduction(_shown(folder)))
     with serve(script()) as model:
-        return _tell(Invocation(folder, invocation.log_level), folder, _environment(model.base_url))
+        return _tell(replace(invocation, folder=folder), _environment(model.base_url))
 
 
 def _new_folder(parent: Path, into: Path | None) -> Path:
@@ -70,11 +74,22 @@ def _environment(base_url: str) -> dict[str, str]:
     return {**kept, **prices, **model, "XDG_CONFIG_HOME": os.devnull}  # without the user's settings file
 
 
-def _tell(invocation: Invocation, folder: Path, environ: Mapping[str, str]) -> int:
+def _shown(folder: Path) -> str:
+    """The folder as it is typed from here."""
+    return shlex.quote(str(folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder))
+
+
+def _tell(invocation: Invocation, environ: Mapping[str, str]) -> int:
+    """Execute, and say in short what came of it; with -v everything that was told, and what the graph answers."""
+    from orchestrator.cli.render.screen import console
+
+    brief = Brief()
     with invocation.app(_sandbox(invocation, environ), environ) as app:
-        outcome = _walk(app)
-        _ask(app)
-        _look_further(folder)
+        outcome = _walk_in_full(app, brief) if invocation.verbose else _walk(app, brief)
+        console().print("", brief.ending(), sep="\n")
+        click.echo(look_further(_shown(invocation.folder), _program()) + "\n")
+        if invocation.verbose:
+            _ask(app)
         return _as_told(outcome.tasks) if outcome else NOT_AS_TOLD
 
 
@@ -88,35 +103,39 @@ def _sandbox(invocation: Invocation, environ: Mapping[str, str]) -> dict[str, st
     return {"sandbox.level": "none"}
 
 
-def _walk(app: App) -> RunResult | None:
+def _walk(app: App, brief: Brief) -> RunResult | None:
+    from orchestrator.demo import plan
+
+    with shown_progress(app, brief, brief=True):
+        planned = app.make_plan(plan()["goal"])
+        return app.execute_plan(planned.plan, ExecuteOptions(), signals_of(app))
+
+
+def _walk_in_full(app: App, brief: Brief) -> RunResult | None:
     from orchestrator.cli.render.overview import run_view
     from orchestrator.cli.render.plans import plan_view
     from orchestrator.cli.render.screen import console
     from orchestrator.demo import plan
 
-    screen = console()
-    with shown_progress(app):
+    def tell(event: Progress) -> str | None:
+        brief(event)
+        return line(event, codes=True)
+
+    with shown_progress(app, tell):
         planned = app.make_plan(plan()["goal"])
-    screen.print(plan_view(planned.plan))
-    with shown_progress(app):
+    console().print(plan_view(planned.plan))
+    with shown_progress(app, tell):
         outcome = app.execute_plan(planned.plan, ExecuteOptions(), signals_of(app))
-    screen.print(run_view(plan_status(app.graph, planned.plan.id)))
+    console().print(run_view(plan_status(app.graph, planned.plan.id), codes=True))
     return outcome
 
 
 def _ask(app: App) -> None:
     for name in QUESTIONS:
         saved = saved_query(name)
-        click.echo(f"\n{saved.title} (orchestrate query --name {name})")
+        click.echo(f"{saved.title} (orchestrate query --name {name})")
         show(app.graph.query(saved.cypher, saved.bind({"repository": app.repository.record.id})), "table")
-
-
-def _look_further(folder: Path) -> None:
-    program = _program()
-    click.echo("\nLook further:")
-    for rest in ("status", "show", "show report --diff", "query --list", "query --name attempt-story", "graph status"):
-        click.echo(f"  {program} -C {shlex.quote(str(folder))} {rest}")
-    click.echo(f'\nThen in a repository of your own:\n  {program} doctor\n  {program} plan "what you want"')
+        click.echo()
 
 
 def _program() -> str:
@@ -137,5 +156,5 @@ def _as_told(tasks: tuple[TaskState, ...]) -> int:
             found = f"{state.task.key} is {state.status} after {counted(state.attempt_number, 'attempt')}"
             say(f"Not as told: {found}, not {status} after {attempts}.")
             return NOT_AS_TOLD
-    click.echo("\nThe demo went as told.")
+    click.echo(farewell(_program()))
     return 0

@@ -9,7 +9,7 @@ import click
 
 from orchestrator.cli.completing import task_keys
 from orchestrator.cli.invocation import INTERRUPTED, Invocation, pass_invocation, say
-from orchestrator.cli.progress import shown_progress
+from orchestrator.cli.progress import line_teller, shown_progress
 from orchestrator.cli.signals import signals_of
 from orchestrator.cli.values import Duration, json_option
 from orchestrator.engine import runs
@@ -82,7 +82,11 @@ def command(
     with invocation.app(settings_of({**given, "deadline": deadline, "sandbox": sandbox})) as app:
         options = runs.ExecuteOptions(app.settings.run.parallel, tasks, resume, fresh)
         found = runs.find_plan(app.graph, app.repository.record.id, plan)
-        return _preview(app, found, options, as_json) if dry_run else _execute(app, found, options, as_json)
+        return (
+            _preview(app, found, options, as_json)
+            if dry_run
+            else _execute(app, found, options, as_json, invocation.verbose)
+        )
 
 
 def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,22 +94,22 @@ def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
     return {SETTING_OF[name]: value for name, value in options.items()}
 
 
-def _execute(app: App, plan: Plan, options: runs.ExecuteOptions, as_json: bool) -> int:
+def _execute(app: App, plan: Plan, options: runs.ExecuteOptions, as_json: bool, codes: bool) -> int:
     from orchestrator.cli.render.overview import run_document, run_view
     from orchestrator.cli.render.screen import present
 
     for warning in app.warnings:
         say(f"Warning: {warning}")
-    with shown_progress(app):
+    with shown_progress(app, line_teller(codes=codes)):
         outcome = app.execute_plan(plan, options, signals_of(app))
     if outcome is None:
         say("Every task of the plan was completed before; --fresh would start again from its base.")
     found = plan_status(app.graph, plan.id)
-    present(run_document(found), run_view(found), as_json=as_json)
-    return 0 if outcome is None else _ended(app, outcome, options)
+    present(run_document(found), run_view(found, codes=codes), as_json=as_json)
+    return 0 if outcome is None else _ended(app, outcome, options, codes)
 
 
-def _ended(app: App, outcome: RunResult, options: runs.ExecuteOptions) -> int:
+def _ended(app: App, outcome: RunResult, options: runs.ExecuteOptions, codes: bool) -> int:
     """Say what went wrong and what to do, and return the exit code."""
     if outcome.error is not None:
         raise outcome.error
@@ -115,16 +119,16 @@ def _ended(app: App, outcome: RunResult, options: runs.ExecuteOptions) -> int:
     wanted = set(options.keys) or {state.task.key for state in outcome.tasks}
     for state in outcome.tasks:
         if state.status == "failed":
-            _explain(app, state.task.id)
+            _explain(app, state.task.id, codes)
     return int(any(state.status in NOT_COMPLETED and state.task.key in wanted for state in outcome.tasks))
 
 
-def _explain(app: App, task_id: str) -> None:
+def _explain(app: App, task_id: str, codes: bool) -> None:
     from orchestrator.cli.render.timeline import failure_text
 
     attempts = app.graph.history(task_id)
     if attempts:
-        say("\n" + failure_text(attempt_timeline(app.graph, attempts[-1].id)))
+        say("\n" + failure_text(attempt_timeline(app.graph, attempts[-1].id), codes=codes))
 
 
 def _preview(app: App, plan: Plan, options: runs.ExecuteOptions, as_json: bool) -> int:

@@ -28,10 +28,11 @@ GRAPH_WAIT_S = 3.0  # where an answer is wanted now, good or bad
 
 @dataclass(frozen=True)
 class Invocation:
-    """The global options: the folder that -C names, and what of the log goes to stderr."""
+    """The global options: the folder that -C names, what of the log goes to stderr, and whether -v asks for more."""
 
     folder: Path
     log_level: str
+    verbose: bool = False
 
     @contextmanager
     def app(
@@ -42,14 +43,17 @@ class Invocation:
         require_own_agents()
         from orchestrator.app import App
         from orchestrator.cli.logs import log_to
-        from orchestrator.domain.progress import silent
+        from orchestrator.cli.phases import PhaseListener
+
+        waits = PhaseListener()
 
         def on_wait(message: str) -> None:
-            if app.listener is silent:  # a listener is told of waits itself
-                say(message)
+            if app.listener is waits:  # what shows progress is told of waits itself
+                waits.say(message)
 
         given = {name: value for name, value in (flags or {}).items() if value is not None}
         with App(self.folder, environ or os.environ, flags=given, on_wait=on_wait, may_trust=_may_trust) as app:
+            app.listener = waits
             if logged:
                 log_to(app.home, self.log_level, lambda text: app.redact(text))
             yield app

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation, say
-from orchestrator.cli.progress import shown_progress
+from orchestrator.cli.progress import Teller, line_teller, shown_progress
 from orchestrator.cli.values import json_option, read_bytes, read_input_file
 from orchestrator.domain.errors import PlanError
 from orchestrator.domain.text import counted
@@ -43,7 +43,8 @@ def command(
     text = _goal(goal) if goal is not None else None
     content = read_bytes(file) if file is not None else b""
     with invocation.app() as app, _unread(as_json=as_json):
-        outcome = _planned(app, text, content, file, store=not dry_run)
+        tell = line_teller(codes=invocation.verbose)
+        outcome = _planned(app, text, content, file, tell, store=not dry_run)
         for warning in outcome.warnings:
             say(f"Warning: {warning}")
         if out is not None:
@@ -52,12 +53,14 @@ def command(
     return PLAN_REFUSED if outcome.defects else 0
 
 
-def _planned(app: App, text: str | None, content: bytes, file: Path | None, *, store: bool) -> PlanningResult:
+def _planned(
+    app: App, text: str | None, content: bytes, file: Path | None, tell: Teller, *, store: bool
+) -> PlanningResult:
     for warning in app.warnings:
         say(f"Warning: {warning}")
     if file is not None:
         return app.load_plan(read_plan(content, file.suffix), store=store)
-    with shown_progress(app):
+    with shown_progress(app, tell):
         return app.make_plan(text or "", store=store)
 
 

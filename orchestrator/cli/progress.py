@@ -11,9 +11,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.cli.render.text import clean, duration, money, one_line, tokens
+from orchestrator.cli.phases import LateLines, show_check, show_phase, write_line
+from orchestrator.cli.render.text import clean, duration, ended_by, money, one_line, tokens
 from orchestrator.domain import progress as p
 from orchestrator.domain.text import counted
 
@@ -23,16 +25,22 @@ if TYPE_CHECKING:
 _log = logging.getLogger("orchestrator.progress")
 
 
+Teller = Callable[[p.Progress], str | None]
+"""What is said of an event in a line; None where it is not worth one."""
+
+
 @contextmanager
-def shown_progress(app: App) -> Iterator[None]:
-    """The application's listener shows and logs, for as long as the block runs; known secrets are replaced by ***."""
+def shown_progress(app: App, tell: Teller, *, brief: bool = False) -> Iterator[None]:
+    """The application's listener shows and logs, for as long as the block runs; known secrets are replaced by ***. What
+    `tell` says is a line on stderr, above the live display where stderr is a terminal; where it is none, a check that
+    takes long is one too, unless all is to be `brief`."""
     if sys.stderr.isatty():
         from orchestrator.cli.render.live import LiveScreen
 
-        with LiveScreen(app.redact) as screen, _listening(app, screen):
+        with LiveScreen(app.redact, tell) as screen, _listening(app, screen):
             yield
     else:
-        with _listening(app, plain_lines(app.redact)):
+        with _listening(app, plain_lines(app.redact, tell, brief=brief)):
             yield
 
 
@@ -43,27 +51,30 @@ def _listening(app: App, show: p.Listener) -> Iterator[None]:
         _log.info("%s %s", type(event).__name__, app.redact(fields))
         show(event)
 
-    app.listener = listener
+    before, app.listener = app.listener, listener
     try:
         yield
     finally:
-        app.listener = p.silent
+        app.listener = before
 
 
-def plain_lines(redact: Callable[[str], str]) -> p.Listener:
-    """One line a fact on stderr. A reader of stderr who left must not stop the run."""
+def plain_lines(redact: Callable[[str], str], tell: Teller, *, brief: bool) -> p.Listener:
+    """One line a fact on stderr, and one for what has been going on for a while."""
+    phases = LateLines(lambda words: write_line(redact(words)))
 
     def show(event: p.Progress) -> None:
-        text = line(event)
-        if text is None:
-            return
-        try:
-            sys.stderr.write(redact(text) + "\n")
-            sys.stderr.flush()
-        except (BrokenPipeError, ValueError, RuntimeError):  # closed, or a signal spoke while the main thread wrote
-            return
+        show_phase(phases, event)
+        if not brief:
+            show_check(phases, event)
+        if (text := tell(event)) is not None:
+            write_line(redact(text))
 
     return show
+
+
+def line_teller(*, codes: bool) -> Teller:
+    """Every event as its line, with stop codes or without."""
+    return partial(line, codes=codes)
 
 
 def _run_started(e: p.RunStarted) -> str:
@@ -91,22 +102,25 @@ def _guard(e: p.GuardSpoke) -> str:
 
 def _check(e: p.CheckFinished) -> str:
     code = "" if e.exit_code is None else f", exit {e.exit_code}"
-    return f"{_who(e)} check {e.outcome}: {one_line(e.command, 80)} ({duration(e.duration_ms)}{code})"
+    return f"{_who(e)} check {e.outcome}: {one_line(e.command, 80)} ({e.phase}, {duration(e.duration_ms)}{code})"
 
 
 def _review(e: p.ReviewStarted) -> str:
     return f"{_who(e)} QC reviews ({clean(e.model)})"
 
 
-def _attempt_ended(e: p.AttemptFinished) -> str:
-    score = "" if e.qc_score is None else f", QC {e.qc_score}"
+def _attempt_ended(e: p.AttemptFinished, *, codes: bool) -> str:
+    score = [] if e.qc_score is None else [f"QC {e.qc_score}"]
+    reason = [] if e.stop_reason == e.status else [ended_by(e.stop_reason, codes=codes)]
+    why = f" ({', '.join((*reason, *score))})" if reason or score else ""
     detail = f": {one_line(e.detail, 160)}" if e.detail else ""
     used = f"{e.calls_used}/{e.budget} calls, {tokens(e.tokens)} tokens, {money(e.cost_usd)}, {duration(e.duration_ms)}"
-    return f"{_who(e)} {e.status} ({e.stop_reason}{score}){detail} [{used}]"
+    return f"{_who(e)} {e.status}{why}{detail} [{used}]"
 
 
-def _task_ended(e: p.TaskEnded) -> str:
-    reason = f" ({one_line(e.reason, 120)})" if e.reason and e.reason != e.status else ""
+def _task_ended(e: p.TaskEnded, *, codes: bool) -> str:
+    words = one_line(ended_by(e.reason, e.max_stopped, codes=codes), 120)
+    reason = f" ({words})" if e.reason and e.reason != e.status else ""
     cost = f" [{counted(e.attempts, 'attempt')}, {tokens(e.tokens)} tokens, {money(e.cost_usd)}]" if e.attempts else ""
     return f"{clean(e.task)}: {e.status}{reason}{cost}"
 
@@ -135,18 +149,20 @@ _LINES: dict[type, Callable[[Any], str]] = {
     p.GuardSpoke: _guard,
     p.CheckFinished: _check,
     p.ReviewStarted: _review,
-    p.AttemptFinished: _attempt_ended,
-    p.TaskEnded: _task_ended,
     p.RunEnded: _run_ended,
     p.RoundStarted: _round_started,
     p.RoundEnded: _round_ended,
     p.Waiting: lambda e: f"waiting: {one_line(e.message, 200)}",
 }
 # What a live display shows in place is not repeated as a line.
-IN_PLACE = (p.TurnStarted, p.CallStarted, p.CallFinished, p.ChecksStarted, p.TaskClaimed, p.ReviewStarted)
+IN_PLACE = (p.TurnStarted, p.CallStarted, p.CallFinished, p.CheckStarted, p.TaskClaimed, p.ReviewStarted)
 
 
-def line(event: p.Progress) -> str | None:
-    """The event as one line; None for what is too fine for a log."""
+def line(event: p.Progress, *, codes: bool = False) -> str | None:
+    """The event as one line, with `codes` the stop codes too; None for what is too fine for a log."""
+    if isinstance(event, p.AttemptFinished):
+        return _attempt_ended(event, codes=codes)
+    if isinstance(event, p.TaskEnded):
+        return _task_ended(event, codes=codes)
     render = _LINES.get(type(event))
     return render(event) if render else None

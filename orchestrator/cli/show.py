@@ -39,7 +39,7 @@ def command(invocation: Invocation, id_: str | None, diff: bool, as_json: bool) 
         if diff:
             return _print_diff(app, *found)
         subject = details_of(app.graph, *found)
-        return present(subject, _view(subject), as_json=as_json)
+        return present(subject, _view(subject, codes=invocation.verbose), as_json=as_json)
 
 
 def _wanted(app: App, id_: str | None) -> tuple[str, str] | None:
@@ -49,18 +49,18 @@ def _wanted(app: App, id_: str | None) -> tuple[str, str] | None:
     return ("Attempt", newest) if newest else None
 
 
-def _view(subject: PlanDetails | RunDetails | TaskDetails | Timeline) -> RenderableType:
+def _view(subject: PlanDetails | RunDetails | TaskDetails | Timeline, *, codes: bool) -> RenderableType:
     from orchestrator.cli.render import details, timeline
 
     match subject:
         case PlanDetails():
             return details.plan_details_view(subject)
         case RunDetails():
-            return details.run_details_view(subject)
+            return details.run_details_view(subject, codes=codes)
         case TaskDetails():
-            return details.task_details_view(subject)
+            return details.task_details_view(subject, codes=codes)
         case Timeline():
-            return timeline.timeline_view(subject)
+            return timeline.timeline_view(subject, codes=codes)
 
 
 def _print_diff(app: App, label: str, id_: str) -> None:

@@ -34,14 +34,14 @@ def command(invocation: Invocation, id_: str | None, watch: bool, as_json: bool)
     from orchestrator.cli.render.screen import console, present
 
     with invocation.app() as app:
-        found, log = _status(app, id_), log_path(app.home)
+        found, log, codes = _status(app, id_), log_path(app.home), invocation.verbose
         if not watch:
-            return present(status_document(found), status_view(found, log), as_json=as_json)
-        with Live(status_view(found, log), console=console(), auto_refresh=False) as live:
+            return present(status_document(found), status_view(found, log, codes=codes), as_json=as_json)
+        with Live(status_view(found, log, codes=codes), console=console(), auto_refresh=False) as live:
             while found.run is not None and found.run.status == "running":
                 time.sleep(WATCH_S)
                 found = _status(app, id_)
-                live.update(status_view(found, log), refresh=True)
+                live.update(status_view(found, log, codes=codes), refresh=True)
     return None
 
 

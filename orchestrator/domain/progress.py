@@ -9,6 +9,7 @@ one short line and are still a model's output: a listener must not interpret the
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -29,7 +30,8 @@ class _OfAttempt(_Told):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted(_Told):
-    """A run begins or is joined. `tasks` are the keys that it may execute, `bounds` its limits in words."""
+    """A run begins or is joined. `tasks` are the keys that it may execute, `statuses` how they stand; tokens and
+    dollars are the run's so far, `max_…` and `deadline_s` its limits, `bounds` all of them in words."""
 
     run_id: str
     plan_id: str
@@ -39,6 +41,12 @@ class RunStarted(_Told):
     sandbox_level: str
     joined: bool = False
     bounds: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = ()
+    tokens: int = 0
+    cost_usd: float | None = 0.0
+    max_tokens: int | None = None
+    max_cost_usd: float | None = None
+    deadline_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,11 +101,18 @@ class GuardSpoke(_OfAttempt):
     verdict: Warn | Refuse | Stop
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChecksStarted(_OfAttempt):
-    """The gates begin: so many verification commands."""
+CheckPhase = Literal["verification", "merge"]
+"""What a command is run over: the work that was handed in, or its merge with the run's head."""
 
-    commands: tuple[str, ...]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckStarted(_OfAttempt):
+    """One verification command begins, the `number`-th of `total` in its phase."""
+
+    command: str
+    phase: CheckPhase
+    number: int
+    total: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +120,7 @@ class CheckFinished(_OfAttempt):
     """One verification command has ended."""
 
     command: str
+    phase: CheckPhase
     outcome: Literal["passed", "failed", "infrastructure"]
     exit_code: int | None
     duration_ms: float
@@ -135,12 +151,14 @@ class AttemptFinished(_OfAttempt):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskEnded(_Told):
-    """A task has reached a status that it keeps for this run. `reason` is a code, or why it is blocked."""
+    """A task has reached a status that it keeps for this run. `reason` is a code, or why it is blocked; `max_stopped`
+    is how many of its attempts a bound may stop."""
 
     task: str
     status: str
     reason: str
     attempts: int
+    max_stopped: int | None = None
     tokens: int = 0
     cost_usd: float | None = 0.0
 
@@ -185,6 +203,20 @@ class Waiting(_Told):
     message: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseStarted(_Told):
+    """Something begins that may take long without a further word, such as "opening the graph"."""
+
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseEnded(_Told):
+    """The phase of these words is over, well or not."""
+
+    words: str
+
+
 Progress = (
     RunStarted
     | TaskClaimed
@@ -192,7 +224,7 @@ Progress = (
     | CallStarted
     | CallFinished
     | GuardSpoke
-    | ChecksStarted
+    | CheckStarted
     | CheckFinished
     | ReviewStarted
     | AttemptFinished
@@ -201,10 +233,20 @@ Progress = (
     | RoundStarted
     | RoundEnded
     | Waiting
+    | PhaseStarted
+    | PhaseEnded
 )
 
 Listener = Callable[[Progress], None]
 
+Phases = Callable[[str], AbstractContextManager[None]]
+"""Takes a phase's words, and shows it for as long as the context holds."""
+
 
 def silent(_progress: Progress) -> None:
     """A listener that shows nothing."""
+
+
+def unshown(_words: str) -> AbstractContextManager[None]:
+    """Phases that nobody watches."""
+    return nullcontext()

@@ -18,6 +18,7 @@ from orchestrator.domain.progress import RunStarted
 from orchestrator.domain.run import Run
 from orchestrator.domain.task import Task, TaskState
 from orchestrator.domain.text import counted
+from orchestrator.domain.usage import Usage
 from orchestrator.engine.loop.metering import RunMeter
 from orchestrator.engine.scheduler import Scheduler
 from orchestrator.engine.services import Services
@@ -54,20 +55,33 @@ def prepare_run(services: Services, plan: Plan, options: ExecuteOptions, home: P
         services = _bounded_as(services, newest)
     run = services.writer.open_run(_new_run(services, plan, options, newest), fresh=options.fresh)
     scheduler = Scheduler(services, plan, run, RunMeter(services, run), home=home, keys=keys)
+    _tell(services, plan, run, options.parallel, keys)
+    return scheduler, run
+
+
+def _tell(services: Services, plan: Plan, run: Run, parallelism: int, keys: tuple[str, ...] | None) -> None:
+    states, limits = services.reader.tasks(plan.id), services.settings.run
+    shown = [state for state in states if keys is None or state.task.key in keys]
+    spent = services.reader.spend(run_id=run.id) if run.joined else Usage()
     services.listener(
         RunStarted(
             at=services.clock.now(),
             run_id=run.id,
             plan_id=plan.id,
             branch=run.branch,
-            tasks=keys or tuple(p.task.key for p in plan.tasks),
-            parallelism=options.parallel,
+            tasks=tuple(state.task.key for state in shown),
+            statuses=tuple(state.status for state in shown),
+            parallelism=parallelism,
             sandbox_level=run.sandbox_level,
             joined=run.joined,
-            bounds=bounds_in_words(services, plan, services.reader.tasks(plan.id), keys),
+            bounds=bounds_in_words(services, plan, states, keys),
+            tokens=spent.tokens,
+            cost_usd=spent.cost_usd,
+            max_tokens=limits.max_tokens,
+            max_cost_usd=limits.max_cost_usd,
+            deadline_s=limits.deadline_s,
         )
     )
-    return scheduler, run
 
 
 def find_plan(reader: GraphReader, repository_id: str, text: str | None) -> Plan:

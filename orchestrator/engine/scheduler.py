@@ -14,7 +14,7 @@ from pathlib import Path
 from orchestrator.domain.errors import GraphError, OrchestrateError, RunBoundError
 from orchestrator.domain.lifecycle import RunStatus, TransitionError
 from orchestrator.domain.plan import Plan
-from orchestrator.domain.progress import RunEnded, Waiting
+from orchestrator.domain.progress import RunEnded, TaskEnded, Waiting
 from orchestrator.domain.run import Claim, ClaimRequest, Run
 from orchestrator.domain.task import TaskState
 from orchestrator.engine.attempt.run_attempt import run_attempt
@@ -189,6 +189,7 @@ class Scheduler:
         status = self._closed(status, now)
         spent = self._services.reader.spend(run_id=self._run.id)
         duration_ms = (now - self._run.started_at).total_seconds() * 1000
+        self._tell_blocked(tasks, now)
         self._services.listener(
             RunEnded(
                 at=now,
@@ -201,6 +202,14 @@ class Scheduler:
             )
         )
         return RunResult(self._run, status, tasks, self._halt, self._interrupted.is_set())
+
+    def _tell_blocked(self, tasks: tuple[TaskState, ...], now: datetime) -> None:
+        for state in tasks:
+            if state.status == "blocked" and (self._keys is None or state.task.key in self._keys):
+                why = f"waits for {state.blocked_by}"
+                self._services.listener(
+                    TaskEnded(at=now, task=state.task.key, status="blocked", reason=why, attempts=0)
+                )
 
     def _closed(self, status: RunStatus, now: datetime) -> RunStatus:
         """Write how the run ended. Where another process closed it meanwhile, that stands."""

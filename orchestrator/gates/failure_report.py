@@ -7,7 +7,7 @@ from datetime import datetime
 
 from orchestrator.domain.attempt import FailureReport
 from orchestrator.domain.finding import Finding
-from orchestrator.domain.stop_reasons import next_step, sentence
+from orchestrator.domain.stop_reasons import in_words, next_step, sentence
 from orchestrator.gates.retry import EndedAttempt, Exhausted
 
 
@@ -17,13 +17,17 @@ def failure_report(
     """Why the task failed, what was tried and what can be done; `attempts` are all of them, the last one last."""
     last = attempts[-1]
     return FailureReport(
-        summary=f"{why.code}: {sentence(why.code, why.observed, why.limit)} The last ended as {_told(last)}",
+        summary=f"{sentence(why.code, why.observed, why.limit)} The last one was {_in_short(last)}",
         open_findings=tuple(f"{finding.code}: {finding.message}" for finding in findings if finding.blocking),
         attempts=len(attempts),
         tried=tuple(f"attempt {attempt.number}: {attempt.status}, {_told(attempt)}" for attempt in attempts),
         actions=_actions(why, last),
         at=at,
     )
+
+
+def _in_short(last: EndedAttempt) -> str:
+    return f"{last.status}: {in_words(last.stop_reason or '-')}. {last.stop_detail or ''}".strip()
 
 
 def _told(attempt: EndedAttempt) -> str:

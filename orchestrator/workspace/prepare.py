@@ -12,6 +12,7 @@ from pathlib import Path
 
 from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import WorkspaceError
+from orchestrator.domain.progress import Phases
 from orchestrator.workspace.filesystem import disk, file_lock, replace_text
 from orchestrator.workspace.git import Git
 from orchestrator.workspace.sandbox import Sandbox
@@ -63,6 +64,7 @@ class Preparation:
     home: Path
     sandbox: Sandbox
     settings: Settings
+    phases: Phases
 
     def of(self, start: str, head: str, box: Callable[[WorktreeDir], SandboxSpec]) -> Prepared:
         """The result for the content of `start`. Raises WorkspaceError with the output of a command that fails."""
@@ -84,7 +86,8 @@ class Preparation:
 
     def _run(self, box: SandboxSpec) -> None:
         for command in self.settings.workspace.prepare:
-            result = self.sandbox.run(box, command, CommandLimits.of(self.settings))
+            with self.phases(f"preparing the workspace: {command}"):
+                result = self.sandbox.run(box, command, CommandLimits.of(self.settings))
             if result.exit_code != 0:
                 how = result.detail or f"exit code {result.exit_code}"
                 raise WorkspaceError(

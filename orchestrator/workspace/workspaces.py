@@ -11,6 +11,7 @@ from pathlib import Path
 
 from orchestrator.config.settings import Settings
 from orchestrator.domain import ports
+from orchestrator.domain.progress import Phases, unshown
 from orchestrator.domain.workspace import AbsentFile
 from orchestrator.workspace.absent import absent_files
 from orchestrator.workspace.build_caches import BuildCaches, sweep_caches
@@ -38,6 +39,7 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
     sandbox: Sandbox
     settings: Settings
     environ: Mapping[str, str]
+    phases: Phases = unshown
 
     @property
     def sandbox_level(self) -> str:
@@ -50,7 +52,7 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
         place = WorktreeDir(self.home, safe_name(attempt_id))
         prepared = None
         if self.settings.workspace.prepare:
-            prepared = Preparation(self.home, self.sandbox, self.settings).of(start, head, self._box)
+            prepared = Preparation(self.home, self.sandbox, self.settings, self.phases).of(start, head, self._box)
         with place.make(start, head) as held:
             caches = BuildCaches(self.home / "caches" / safe_name(plan_id or "none"), self.settings.workspace.cache_mb)
             box = replace(self._box(place, prepared), caches=self._layer(caches, place, held))
@@ -155,9 +157,14 @@ def _with_virtual_environment(box: SandboxSpec) -> SandboxSpec:
 
 
 def open_workspaces(
-    repository: UserRepository, home: Path, settings: Settings, environ: Mapping[str, str] | None = None
+    repository: UserRepository,
+    home: Path,
+    settings: Settings,
+    environ: Mapping[str, str] | None = None,
+    phases: Phases = unshown,
 ) -> ShadowWorkspaces:
-    """The Shadow of a repository under ORCHESTRATE_HOME, made on first use, with the sandbox that the settings ask for.
+    """The Shadow of a repository under ORCHESTRATE_HOME, made on first use, with the sandbox that the settings ask for;
+    `phases` shows what takes long.
     Raises UserError for a home that cannot be written, SandboxError for a level that cannot be had."""
     check_share(repository, settings)
     ensure_home(home)
@@ -167,6 +174,7 @@ def open_workspaces(
         sandbox=detect(settings),
         settings=settings,
         environ=os.environ if environ is None else environ,
+        phases=phases,
     )
     workspaces.ensure_made()
     return workspaces

@@ -271,7 +271,8 @@ def test_doctor_warns_of_an_uncommitted_checkout(fresh: Story) -> None:
 
 
 def test_demo_without_bubblewrap(tmp_path: Path) -> None:
-    """The demo goes as told under Landlock, and where no sandbox at all can be had it says so and runs without."""
+    """The demo goes as told under Landlock, and where no sandbox at all can be had it says so and runs without. With -v
+    it tells all of it."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for folder in os.environ["PATH"].split(os.pathsep):
@@ -280,10 +281,24 @@ def test_demo_without_bubblewrap(tmp_path: Path) -> None:
                 (programs / program.name).symlink_to(program)
     story = Story(tmp_path)
     story.environ["PATH"] = str(programs)
-    done = story.spawn("demo", "--into", "sample")
+    done = story.spawn("-v", "demo", "--into", "sample")
     with Story(tmp_path / "sample").closing():
         assert done.returncode == 0, done.stderr
     assert "sandbox landlock" in done.stderr or "No sandbox can be had here" in done.stderr
+    _assert_told_in_full(done)
+
+
+def _assert_told_in_full(demo: subprocess.CompletedProcess[str]) -> None:
+    """Each call, check, guard and end is a line on stderr, with stop codes and without control characters; stdout has
+    the plan, the tasks and what the graph answers."""
+    lines = demo.stderr.splitlines()
+    assert any(line.startswith("median #1 4/20 run_command python3 -m unittest") for line in lines)
+    assert any(line.startswith("median #1 check passed: python3 -m unittest (verification, ") for line in lines)
+    assert any("durations #1 guard" in line and " stops: " in line for line in lines)
+    assert any(line.startswith("report #1 rejected (review not passed [review_failed], QC 55)") for line in lines)
+    assert "\x1b" not in demo.stderr
+    for part in ("order of execution", "no third try [stops_exhausted]", "(orchestrate query --name why-failed)"):
+        assert part in demo.stdout
 
 
 def test_execute_shows_live_progress_on_a_terminal(fresh: Story) -> None:
@@ -309,7 +324,8 @@ def test_execute_shows_live_progress_on_a_terminal(fresh: Story) -> None:
     assert running.returncode == 0
     assert answer["tasks"][0]["status"] == "completed"
     assert "\x1b[" in drawn
-    assert "budget" in drawn
+    assert "0/1 tasks" in drawn
+    assert "first #1" in drawn
     assert "first: completed" in drawn
 
 

@@ -5,13 +5,28 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from typing import Any
 
 import pytest
 
+from orchestrator.cli.logs import log_path
+from orchestrator.cli.render.board import Board
+from orchestrator.domain.progress import CheckFinished, CheckStarted, RunStarted
 from orchestrator.reports.saved_queries import saved_queries
 from tests.cli.conftest import Demo
+from tests.support.drawn.demo_screen import LOG, demo_text, told
+from tests.support.screens import drawn
 from tests.support.story import Story, git
+
+MOST_LINES = 25
+HEIGHT = 24
+TASKS = {
+    "median": ("completed", 1),
+    "report": ("completed", 2),
+    "durations": ("failed", 2),
+    "average-duration": ("blocked", 0),
+}
 
 
 def _json(demo: Demo, *arguments: str) -> Any:
@@ -32,30 +47,59 @@ def test_demo_goes_as_told(demo: Demo) -> None:
     """One task passes at once, one after a failed review, one spirals and is stopped, one waits for it in vain."""
     assert demo.done.returncode == 0, demo.done.stderr
     assert "The demo went as told." in demo.done.stdout
-    came_to = {key: (task["status"], task["attempts"]) for key, task in _tasks(demo).items()}
-    assert came_to == {
-        "median": ("completed", 1),
-        "report": ("completed", 2),
-        "durations": ("failed", 2),
-        "average-duration": ("blocked", 0),
-    }
+    assert {key: (task["status"], task["attempts"]) for key, task in _tasks(demo).items()} == TASKS
 
 
-def test_demo_asks_the_graph_and_says_how_to_look_further(demo: Demo) -> None:
-    """It ends with two answers from the graph and commands that name the repository."""
-    assert "Why did this task fail? (orchestrate query --name why-failed)" in demo.done.stdout
-    assert "Key figures (orchestrate query --name kpis)" in demo.done.stdout
-    assert f"orchestrate -C {demo.story.repository} show" in demo.done.stdout
+def test_demo_fits_one_screen_and_says_how_to_look_further(demo: Demo) -> None:
+    """At most 25 lines in all where there is no terminal: a task each, what came of it and why, and the commands that
+    say more; in words, without codes."""
+    lines = [*demo.done.stderr.splitlines(), *demo.done.stdout.splitlines()]
+    assert len(lines) <= MOST_LINES, lines
+    assert [line.split()[0] for line in lines if re.match(r"[a-z-]+ +(completed|failed|blocked)  ", line)] == [*TASKS]
+    assert "durations         failed     stopped twice, no third try" in lines
+    assert "         durations #2 stopped: went in circles" in lines
+    assert {"look     cd sample", "         orchestrate show"} < set(lines)
+    assert re.findall(r"\b[a-z]+_[a-z_]+\b", "\n".join(lines)) == []
 
 
-def test_progress_is_plain_lines_where_stderr_is_no_terminal(demo: Demo) -> None:
-    """Each call, check, guard and end is one line on stderr, without control characters."""
-    lines = demo.done.stderr.splitlines()
-    assert any(line.startswith("median #1 4/20 run_command python3 -m unittest") for line in lines)
-    assert any(line.startswith("median #1 check passed: python3 -m unittest") for line in lines)
-    assert any("durations #1 guard" in line and " stops: " in line for line in lines)
-    assert any(line.startswith("report #1 rejected (review_failed, QC 55)") for line in lines)
-    assert "\x1b" not in demo.done.stderr
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_demo_fits_its_terminal(width: int, demo: Demo) -> None:
+    """What the run has told, drawn as wide as the terminal: at most 25 lines, none too long, and no broken word; and
+    it is what the README shows."""
+    events = list(told(log_path(demo.story.home).read_text()))
+    shown = demo_text(events, width)
+    assert len(shown.splitlines()) <= MOST_LINES
+    assert all(len(line) <= width for line in shown.splitlines())
+    assert shown.split() == demo_text(events, 10_000).split()
+    assert _masked(shown) == _masked(demo_text(list(told(LOG.read_text())), width)), f"take the new lines into {LOG}"
+
+
+def _masked(screen: str) -> str:
+    """The screen without what differs from run to run: its id, what it cost and how long it took."""
+    return re.sub(r"(?<=cost     ).*", "…", re.sub(r"orchestrate/r\w{9}", "orchestrate/<run>", screen))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_live_screen_fits_the_terminal(width: int, demo: Demo) -> None:
+    """After each event of the run the board has a line for the run and one or more for each task, none too long."""
+    board = Board(clock=lambda: 0.0)
+    known: tuple[str, ...] = ()
+    for event in told(log_path(demo.story.home).read_text()):
+        board.apply(event)
+        known = event.tasks if isinstance(event, RunStarted) else known
+        lines = drawn(board.view(HEIGHT), width).splitlines()
+        assert len(lines) <= HEIGHT and all(len(line) <= width for line in lines)
+        assert {line.split()[0] for line in lines[1:]} >= set(known)
+        assert not known or re.match(r"[0-2]/4 tasks  ", lines[0])
+
+
+def test_checks_are_told_one_by_one_with_their_phase(demo: Demo) -> None:
+    """Each begins and ends before the next one begins, and none is told when all are over."""
+    events = told(log_path(demo.story.home).read_text())
+    checks = [event for event in events if isinstance(event, CheckStarted | CheckFinished) and event.task == "median"]
+    assert [type(event) for event in checks] == [CheckStarted, CheckFinished] * 2
+    assert {event.phase for event in checks} == {"verification"}
+    assert [event.number for event in checks if isinstance(event, CheckStarted)] == [1, 2]
 
 
 def test_demo_leaves_the_checkout_alone_and_delivers_a_branch(demo: Demo) -> None:
@@ -90,7 +134,8 @@ def test_show_without_id_tells_the_newest_failure(demo: Demo) -> None:
     assert "durations #2  stopped" in text
     assert "duplicate same as call" in text
     assert "guard repetition stop" in text
-    assert "ended: loop_detected." in text
+    assert "ended: went in circles. " in text
+    assert "ended: went in circles [loop_detected]. " in demo.story.ok("-v", "show")
 
 
 def test_show_of_an_attempt_carries_its_diagnostics(demo: Demo) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.domain.stop_reasons import ATTEMPT_STOPS, TASK_STOPS, explain, next_step
+from orchestrator.domain.stop_reasons import ATTEMPT_STOPS, TASK_STOPS, explain, in_words, next_step
 
 # Users and stored graphs rely on these codes: one may be added, none renamed.
 BOUNDS = {
@@ -33,6 +33,23 @@ def test_every_end_renders_as_sentence_evidence_and_next_step(code: str) -> None
     assert "{" not in text
     assert "nothing" not in text.split("Seen:")[1].split(".")[0]
     assert text[0].isalnum()
+
+
+@pytest.mark.parametrize("code", sorted(BOUNDS | OTHERS | TASK_ENDS))
+def test_every_end_has_words_that_need_no_glossary(code: str) -> None:
+    """A few words that fit a column, without a code's underscores and without what is still to be filled in."""
+    words = in_words(code)
+    assert 0 < len(words) <= 40
+    assert not set("_{}") & set(words)
+
+
+def test_words_count_the_stops_that_a_task_may_have() -> None:
+    """How often is too often is the run's setting; where it is not known, or not two, the words are true as well."""
+    assert in_words("stops_exhausted", 2) == "stopped twice, no third try"
+    assert in_words("stops_exhausted", 1) == "stopped once, no second try"
+    assert in_words("stops_exhausted", 5) == "stopped 5 times, no further try"
+    assert in_words("stops_exhausted") == "stopped too often, no further try"
+    assert in_words("of_another_release") == "of_another_release"
 
 
 @pytest.mark.parametrize("code", sorted(BOUNDS))

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from agents.scripted.server import serve
+from orchestrator.domain.stop_reasons import in_words
 from tests.support.replays import assert_replay_agrees
 from tests.support.scripts import Conversation, call, finish, plan_of, review, script, task, worker
 from tests.support.story import CALC, TEST_CALC, Story, make_repository
@@ -278,8 +279,11 @@ def test_warnings_are_given_once(ended: Story) -> None:
 
 
 def test_the_reasons_reach_show_and_status(ended: Story, tmp_path: Path) -> None:
-    """A user sees why without Cypher: show and status name the reason."""
-    shown = ended.ok("show", attempt(ended, "spirals")["id"])
-    assert attempt(ended, "spirals")["stopReason"] in shown
+    """A user sees why without Cypher: show and status say it in words, and show the code to who asks for it."""
+    spiral = attempt(ended, "spirals")
+    shown = ended.ok("show", spiral["id"])
+    assert f"ended: {in_words(spiral['stopReason'])}. " in shown
+    assert spiral["stopReason"] not in shown
+    assert f"[{spiral['stopReason']}]" in ended.ok("-v", "show", spiral["id"])
     assert "cat calc.py" in "".join(chain(shown))
-    assert "stops_exhausted" in ended.ok("status")
+    assert "stopped once, no second try" in ended.ok("status")

@@ -71,7 +71,8 @@ def branch(story: Story) -> str:
 
 
 def test_full_verification_is_run_before_the_merge_only(story: Story, model: Serve) -> None:
-    """It runs over the merged tree of an attempt that QC has passed, rejects it, and is told to the next worker."""
+    """It runs over the merged tree of an attempt that QC has passed, rejects it, and is told to the next worker. What
+    is said of it names the phase."""
     model(
         script(
             worker("subtract", call("write_file", path="calc.py", file_text=SUB + "# slow\n"), finish(), attempt=1),
@@ -81,9 +82,10 @@ def test_full_verification_is_run_before_the_merge_only(story: Story, model: Ser
     )
     story.plan(plan_of(task("subtract")) + "full_verification: ['! grep slow calc.py']\n")
 
-    story.ok("execute")
+    said = story.run("execute").stderr
 
     assert attempts(story) == [(1, "rejected", "gate_failed"), (2, "accepted", "accepted")]
+    assert "subtract #1 check failed: ! grep slow calc.py (merge, " in said
     checks = story.ask(
         "MATCH (a:Attempt)-[:CHECKED_BY]->(c) WHERE c.command CONTAINS 'slow' "
         "RETURN a.number AS n, c.outcome AS outcome, c.phase AS phase ORDER BY n"

@@ -1,7 +1,7 @@
 """Draws what the documents take from the code: `python -m tests.support.draw_docs` writes it anew.
 
 A drawing stands in its document between `<!-- drawn: NAME -->` and `<!-- end -->`; docs/settings.md is drawn as a
-whole. tests/test_docs.py fails while one of them is not current.
+whole, and so is the picture of the demo's screen. tests/test_docs.py fails while one of them is not current.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from orchestrator.config.docs import settings_reference
 from tests.support.drawn import cli, guards, layers, plan_file, queries, stop_reasons, tools
+from tests.support.drawn.demo_screen import demo_picture
 from tests.support.lifecycle_diagram import states
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +37,10 @@ DRAWINGS: Mapping[str, Callable[[], str]] = {
     **{f"plan file {part}": partial(plan_file.fields, part) for part in ("plan", "task", "criteria")},
     **{f"states {label}": partial(states, label) for label in ("Task", "Attempt", "Run")},
 }
+
+
+PICTURES: Mapping[Path, Callable[[], str]] = {ROOT / "docs" / "demo.svg": demo_picture}
+"""What is drawn as a whole beside the documents."""
 
 
 def documents() -> tuple[Path, ...]:
@@ -64,6 +69,8 @@ def main() -> int:
         if text != document.read_text(encoding="utf-8"):
             document.write_text(text, encoding="utf-8")
             sys.stdout.write(f"{document.relative_to(ROOT)}\n")
+    for path, draw in PICTURES.items():
+        path.write_text(draw(), encoding="utf-8")
     return 0
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,24 @@ def opened(repository: Path, name: str = "a", **settings: object) -> tuple[Shado
     chosen = Settings.model_validate({"sandbox": {"level": level, "read_paths": read_paths}, "workspace": settings})
     workspaces = open_workspaces(found, found.home, chosen)
     return workspaces, workspaces.open(name, found.head, head=workspaces.resolve("HEAD"))
+
+
+def test_preparing_is_shown_while_it_lasts(repository: Path) -> None:
+    """Whoever waits is told which command prepares the workspace, and when it is over; once, as it runs once."""
+    told: list[str] = []
+
+    @contextmanager
+    def phase(words: str) -> Iterator[None]:
+        told.append(words)
+        yield
+        told.append("over")
+
+    found = discovered(repository)
+    chosen = Settings.model_validate({"sandbox": {"level": "none"}, "workspace": {"prepare": ("echo made",)}})
+    workspaces = open_workspaces(found, found.home, chosen, phases=phase)
+    for name in ("one", "two"):
+        workspaces.open(name, found.head, head=workspaces.resolve("HEAD")).close()
+    assert told == ["preparing the workspace: echo made", "over"]
 
 
 def install_editable(repository: Path) -> Path:

@@ -8,7 +8,7 @@ from rich.text import Text
 from orchestrator.cli.render.plans import plan_view
 from orchestrator.cli.render.screen import status_text
 from orchestrator.cli.render.tables import attempts_table
-from orchestrator.cli.render.text import clean, money, tokens
+from orchestrator.cli.render.text import clean, ended_by, money, tokens
 from orchestrator.domain.text import counted
 from orchestrator.reports.details import PlanDetails, RunDetails, TaskDetails
 
@@ -33,8 +33,8 @@ def _refused(why: str) -> Text:
     return Text(f"refused: {clean(why)}", style="red")
 
 
-def run_details_view(full: RunDetails) -> RenderableType:
-    """The run's facts and its attempts."""
+def run_details_view(full: RunDetails, *, codes: bool = False) -> RenderableType:
+    """The run's facts and its attempts; `codes` shows stop codes."""
     run = full.run
     head = Text.assemble(("run ", "dim"), run.id, "  ", status_text(run.status), "\n")
     facts = {
@@ -46,16 +46,19 @@ def run_details_view(full: RunDetails) -> RenderableType:
         "started": run.started_at.isoformat(),
         "finished": run.finished_at.isoformat() if run.finished_at else "",
     }
-    return Group(head, *_facts(facts), Text(), attempts_table(full.attempts))
+    return Group(head, *_facts(facts), Text(), attempts_table(full.attempts, codes=codes))
 
 
-def task_details_view(full: TaskDetails) -> RenderableType:
-    """What the task asks, what has become of it, and why it failed."""
+def task_details_view(full: TaskDetails, *, codes: bool = False) -> RenderableType:
+    """What the task asks, what has become of it, and why it failed; `codes` shows stop codes."""
     task, state = full.state.task, full.state
+    stops = sum(row["status"] == "stopped" for row in full.attempts)
     head = Text.assemble((clean(task.key), "bold"), "  ", status_text(state.status), f"  {clean(task.title)}\n")
     facts = {
         "id": task.id,
-        "reason": f"waits for {state.blocked_by}" if state.blocked_by else state.stop_reason or "",
+        "reason": f"waits for {state.blocked_by}"
+        if state.blocked_by
+        else ended_by(state.stop_reason, stops, codes=codes),
         "budget": f"{task.tool_call_budget} calls, {counted(task.max_attempts, 'attempt')}",
         "depends on": ", ".join(task.depends_on),
         "may write": ", ".join(task.allowed_paths),
@@ -63,7 +66,7 @@ def task_details_view(full: TaskDetails) -> RenderableType:
         "criteria": "; ".join(task.acceptance_criteria),
     }
     parts: list[RenderableType] = [head, *_facts(facts), Text(f"\n{clean(task.prompt).rstrip()}\n")]
-    parts.append(attempts_table(full.attempts) if full.attempts else Text("No attempt yet."))
+    parts.append(attempts_table(full.attempts, codes=codes) if full.attempts else Text("No attempt yet."))
     if full.diagnosis:
         parts.append(Text(f"\n{clean(full.diagnosis['summary'])}"))
         parts += [Text(f"next: {clean(action)}") for action in full.diagnosis.get("actions") or []]

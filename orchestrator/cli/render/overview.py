@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,19 @@ from orchestrator.cli.render.text import clean, count, money, one_line, tokens
 from orchestrator.reports.status import Activity, PlanOverview
 
 
-def status_view(found: PlanOverview, log: Path) -> RenderableType:
-    """Goal, run, tasks, what is going on now, cost, and where the log is."""
-    parts: list[RenderableType] = [_facts(found), states_table(found.tasks)]
+def status_view(found: PlanOverview, log: Path, *, codes: bool = False) -> RenderableType:
+    """Goal, run, tasks (`codes`: with stop codes), what is going on now, cost, and where the log is."""
+    parts: list[RenderableType] = [_facts(found), _states(found, codes=codes)]
     if found.activity:
         parts.append(Group(*(_doing(activity) for activity in found.activity), Text()))
     parts.append(Text(_cost(found)))
     parts.append(Text(f"log: {log}", style="dim"))
     return Group(*parts)
+
+
+def _states(found: PlanOverview, *, codes: bool) -> RenderableType:
+    bounds = json.loads(found.run.settings_json).get("run", {}) if found.run else {}
+    return states_table(found.tasks, stops=bounds.get("max_stopped_attempts"), codes=codes)
 
 
 def _facts(found: PlanOverview) -> Text:
@@ -77,9 +83,9 @@ def status_document(found: PlanOverview) -> dict[str, Any]:
     }
 
 
-def run_view(found: PlanOverview) -> RenderableType:
-    """The tasks, what they cost, and where the work is."""
-    parts: list[RenderableType] = [states_table(found.tasks)]
+def run_view(found: PlanOverview, *, codes: bool = False) -> RenderableType:
+    """The tasks (`codes`: with stop codes), what they cost, and where the work is."""
+    parts: list[RenderableType] = [_states(found, codes=codes)]
     run, spend = found.run, found.spend
     if run is not None:
         used = f"{tokens(spend.tokens)} tokens, {money(spend.cost_usd)}"

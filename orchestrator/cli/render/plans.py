@@ -32,7 +32,11 @@ def _advice(planned: PlannedTask) -> Text:
 
 
 def _tasks(tasks: Sequence[PlannedTask]) -> RenderableType:
-    shown = grid("task", "title", "band", "score", "budget", "writes", "status", right=("score", "budget"))
+    shown = grid(
+        *("task", "title", "band", "score", "budget", "writes", "status"),
+        right=("score", "budget"),
+        drop=("band", "score", "title", "writes"),
+    )
     for planned in tasks:
         task, judged = planned.task, planned.assessment
         shown.add_row(
@@ -65,7 +69,7 @@ def dependency_tree(keys: Iterable[str], needs: Mapping[str, Sequence[str]]) -> 
 def preview_view(plan: Plan, order: Sequence[Sequence[str]], bounds: Sequence[str]) -> RenderableType:
     """What `execute --dry-run` prints: the tasks by the step in which they could start, and the bounds."""
     tasks = {planned.task.key: planned.task for planned in plan.tasks}
-    shown = grid("step", "task", "title", "budget", "attempts", right=("budget", "attempts"))
+    shown = grid("step", "task", "title", "budget", "attempts", right=("budget", "attempts"), drop=("title",))
     for number, generation in enumerate(order, start=1):
         for key in generation:
             task = tasks[key]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any, Literal, TextIO, cast
+from collections.abc import Sequence
+from typing import Any, TextIO, cast
 
-from rich import box
 from rich.console import Console, RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from orchestrator.cli.render.grid import Grid
 from orchestrator.cli.render.machine import print_json
 from orchestrator.cli.render.text import clean
 
 PIPE_WIDTH = 10_000  # a pipe has no width: nothing is cut or folded there
-UNBROKEN = ("status", "time")  # short words that a narrow terminal does not break
 _STATUSES = {
     "green": ("completed", "accepted", "done", "passed", "ok"),
     "cyan": ("running", "awaiting_qc", "ready"),
@@ -66,10 +65,7 @@ def status_text(status: str | None) -> Text:
     return Text(clean(status or ""), style=STATUS_STYLE.get(status or "", ""))
 
 
-def grid(*columns: str, right: tuple[str, ...] = ()) -> Table:
-    """An empty table with a header line; the columns named in `right` hold numbers."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for column in columns:
-        justify: Literal["left", "right"] = "right" if column in right else "left"
-        table.add_column(column, justify=justify, overflow="fold", no_wrap=column in UNBROKEN)
-    return table
+def grid(*columns: str, right: Sequence[str] = (), drop: Sequence[str] = ()) -> Grid:
+    """An empty table with a header line; the columns named in `right` hold numbers, those in `drop` are left out, the
+    first one first, on a screen that is too narrow for all."""
+    return Grid(columns, right=right, drop=drop)

@@ -7,13 +7,15 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.measure import Measurement
-from rich.table import Table as RichTable
+from rich.table import Column, Table
 from rich.text import Text
 
+from orchestrator.cli.render.grid import Grid
 from orchestrator.cli.render.machine import json_ready
 from orchestrator.cli.render.screen import PIPE_WIDTH, console, grid, status_text
-from orchestrator.cli.render.text import cell, count, duration, money, one_line, tokens
+from orchestrator.cli.render.text import cell, count, duration, ended_by, money, one_line, tokens
 from orchestrator.domain.query import QueryResult
+from orchestrator.domain.stop_reasons import in_words
 from orchestrator.domain.task import TaskState
 
 WIDEST = 160  # characters of a table where there is no terminal to measure
@@ -31,7 +33,7 @@ def print_table(table: QueryResult) -> None:
     return screen.print(_records(table.columns, rows) if wide else shown)
 
 
-def _grid(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> RichTable:
+def _grid(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Grid:
     numeric = tuple(column for i, column in enumerate(columns) if all(_is_number(row[i]) for row in rows))
     shown = grid(*columns, right=numeric)
     for row in rows:
@@ -43,7 +45,7 @@ def _records(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Group:
     """Each row as its columns one under the other."""
     parts: list[RenderableType] = []
     for number, row in enumerate(rows, start=1):
-        record = RichTable.grid(padding=(0, 2))
+        record = Table.grid(Column(), Column(overflow="fold"), padding=(0, 2))  # what was asked for is shown whole
         for column, value in zip(columns, row, strict=True):
             record.add_row(Text(column, style="dim"), Text(cell(value)))
         parts += [Text(f"row {number} of {len(rows)}", style="bold"), record]
@@ -54,11 +56,15 @@ def _is_number(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def states_table(tasks: Sequence[TaskState]) -> RichTable:
-    """What has become of each task."""
-    shown = grid("task", "title", "status", "attempts", "calls", "QC", "time", "why", right=("attempts", "calls", "QC"))
+def states_table(tasks: Sequence[TaskState], *, stops: int | None = None, codes: bool = False) -> Grid:
+    """What has become of each task; `stops` is how many attempts of one a bound may stop, `codes` shows stop codes."""
+    shown = grid(
+        *("task", "title", "status", "attempts", "calls", "QC", "time", "why"),
+        right=("attempts", "calls", "QC"),
+        drop=("title", "time", "calls", "QC", "attempts"),
+    )
     for state in tasks:
-        reason = "" if state.status == "completed" else state.stop_reason
+        reason = "" if state.status == "completed" else ended_by(state.stop_reason, stops, codes=codes)
         why = f"waits for {state.blocked_by}" if state.blocked_by else reason
         shown.add_row(
             Text(state.task.key),
@@ -68,24 +74,17 @@ def states_table(tasks: Sequence[TaskState]) -> RichTable:
             count(state.tool_call_count),
             count(state.qc_score),
             duration(state.duration_ms),
-            Text(one_line(why or "", 60)),
+            Text(one_line(why, 60)),
         )
     return shown
 
 
-def attempts_table(rows: Iterable[Mapping[str, Any]]) -> RichTable:
-    """A run's or a task's attempts."""
+def attempts_table(rows: Iterable[Mapping[str, Any]], *, codes: bool = False) -> Grid:
+    """A run's or a task's attempts; `codes` shows stop codes."""
     shown = grid(
-        "attempt",
-        "task",
-        "no.",
-        "status",
-        "ended by",
-        "calls",
-        "tokens",
-        "cost",
-        "time",
+        *("attempt", "task", "no.", "status", "ended by", "calls", "tokens", "cost", "time"),
         right=("no.", "calls", "tokens"),
+        drop=("time", "cost", "tokens", "task", "no.", "calls"),
     )
     for row in rows:
         shown.add_row(
@@ -93,7 +92,7 @@ def attempts_table(rows: Iterable[Mapping[str, Any]]) -> RichTable:
             Text(row["task"]),
             str(row["number"]),
             status_text(row["status"]),
-            row["stopReason"] or "",
+            ended_by(row["stopReason"], codes=codes),
             count(row["toolCalls"]),
             tokens(int(row["tokens"] or 0)),
             money(row["costUsd"]),
@@ -104,10 +103,14 @@ def attempts_table(rows: Iterable[Mapping[str, Any]]) -> RichTable:
 
 def replays_view(replays: Sequence[Mapping[str, Any]]) -> RenderableType:
     """One line a replay: its calls, what would have stopped it when, and what would have been warned of."""
-    shown = grid("id", "calls", "stopped by", "at call", "saved", "warnings", right=("calls", "at call", "saved"))
+    shown = grid(
+        *("id", "calls", "stopped by", "at call", "saved", "warnings"),
+        right=("calls", "at call", "saved"),
+        drop=("saved", "calls", "warnings"),
+    )
     for replay in replays:
         stop = replay["stop"]
-        by = f"{stop['guard']} ({stop['reason']})" if stop else ""
+        by = f"{stop['guard']} ({in_words(stop['reason'])})" if stop else ""
         at = str(stop["atToolCall"]) if stop else ""
         saved = str(max(replay["calls"] - stop["atToolCall"], 0)) if stop else ""
         warnings = ", ".join(f"{w['guard']} at {w['atToolCall']}" for w in replay["warnings"])

@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any
 
+from orchestrator.domain.stop_reasons import in_words
+
 # C0 and C1 control characters but tab and newline, and the marks that reorder text: a model's output could move the
 # cursor, change the title or hide what follows. Halves of characters (surrogates) cannot be written at all.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -25,6 +27,14 @@ def one_line(text: object, width: int = 100) -> str:
     """The text as one line of at most `width` characters."""
     joined = " ".join(clean(text).split())
     return joined if len(joined) <= width else joined[: width - 1] + "…"
+
+
+def ended_by(code: str | None, stops: int | None = None, *, codes: bool = False) -> str:
+    """Why something ended, in words, with `codes` the stop code behind them. `stops`: how many a task may have."""
+    if not code:
+        return ""
+    words = clean(in_words(code, stops))
+    return f"{words} [{clean(code)}]" if codes and words != code else words
 
 
 def money(usd: float | None) -> str:

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from orchestrator.cli.render.screen import status_text
-from orchestrator.cli.render.text import clean, duration, money, one_line, tokens
+from orchestrator.cli.render.text import clean, duration, ended_by, money, one_line, tokens
 from orchestrator.domain.attempt import Check
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
 from orchestrator.reports.timeline import HeldFinding, Timeline, TimelineCall, TimelineNote, TimelineTurn
@@ -17,15 +17,16 @@ TAIL_LINES = 12
 _MARK = {"unique": "", "control": "", "duplicate": "duplicate", "refused": "refused"}
 
 
-def timeline_view(story: Timeline) -> RenderableType:
-    """The attempt in full: head, steps in order, what was held against it, why it ended, what next."""
+def timeline_view(story: Timeline, *, codes: bool = False) -> RenderableType:
+    """The attempt in full: head, steps in order, what was held against it, why it ended (`codes`: with its stop code),
+    what next."""
     parts: list[RenderableType] = [_head(story)]
     parts += [_turn(step) if isinstance(step, TimelineTurn) else _note(step) for step in story.steps]
     parts += [_finding(finding) for finding in story.findings]
     parts += [_check(check) for check in story.checks]
     if story.review is not None:
         parts.append(_review(story))
-    parts.append(_ending(story))
+    parts.append(_ending(story, codes=codes))
     return Group(*parts)
 
 
@@ -121,9 +122,9 @@ def _review(story: Timeline) -> Text:
     return text.append(f"\n  {clean(review.feedback)}") if review.feedback else text
 
 
-def _ending(story: Timeline) -> Text:
+def _ending(story: Timeline, *, codes: bool) -> Text:
     attempt = story.attempt
-    text = Text.assemble("\n", ("ended: ", "bold"), f"{attempt.stop_reason or 'not yet'}")
+    text = Text.assemble("\n", ("ended: ", "bold"), ended_by(attempt.stop_reason, codes=codes) or "not yet")
     if attempt.stop_detail:
         text.append(f". {clean(attempt.stop_detail)}")
     for action in _actions(story):
@@ -139,11 +140,11 @@ def _actions(story: Timeline) -> list[str]:
     return [action for action in diagnosed or known if action not in said]
 
 
-def failure_text(story: Timeline) -> str:
+def failure_text(story: Timeline, *, codes: bool = False) -> str:
     """What a failed execute ends with: the task, its cause, the last failing output, the diff, the next command."""
     attempt = story.attempt
     cause = one_line(attempt.stop_detail or story.diagnosis.get("summary") or "", 400)
-    lines = [f"Task {clean(story.task_key)} failed: {attempt.stop_reason}. {cause}".rstrip()]
+    lines = [f"Task {clean(story.task_key)} failed: {ended_by(attempt.stop_reason, codes=codes)}. {cause}".rstrip()]
     lines += _last_output(story)
     lines.append(f"Its story:  orchestrate show {attempt.id}")
     lines.append(f"Its diff:   orchestrate show {attempt.id} --diff")

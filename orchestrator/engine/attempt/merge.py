@@ -101,5 +101,5 @@ def _checked(
         return
     name = f"{claim.attempt_id}:merge{number}"
     with closing(services.workspaces.open(name, commit, head=commit, plan_id=plan.id)) as workspace:
-        checks = run_checks(services, claim, workspace, commands, deadlines, pass_id=name, tree=tree)
+        checks = run_checks(services, claim, workspace, commands, deadlines, phase="merge", pass_id=name, tree=tree)
         yield (*judge_checks(checks, workspace.shown_root), *judge_unanswered(checks)), (workspace,)

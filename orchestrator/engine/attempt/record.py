@@ -169,6 +169,7 @@ class AttemptRecord:
                     status=result.task_status,
                     reason=result.task_stop_reason or "",
                     attempts=claim.number,
+                    max_stopped=services.settings.run.max_stopped_attempts,
                     tokens=spent.tokens,
                     cost_usd=spent.cost_usd,
                 )

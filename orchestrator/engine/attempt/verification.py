@@ -10,7 +10,7 @@ from orchestrator.domain.errors import ToolError
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Workspace
-from orchestrator.domain.progress import CheckFinished, ChecksStarted
+from orchestrator.domain.progress import CheckFinished, CheckPhase, CheckStarted
 from orchestrator.domain.run import Claim
 from orchestrator.domain.workspace import CommandResult
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
@@ -55,6 +55,7 @@ def verify(
         checkout,
         plan.commands_of(claim.task),
         deadlines,
+        phase="verification",
         pass_id=_pass_id(claim),
         tree=work.tree,
         known=known,
@@ -99,6 +100,7 @@ def run_checks(
     commands: tuple[str, ...],
     deadlines: Deadlines,
     *,
+    phase: CheckPhase,
     pass_id: str,
     tree: str,
     known: Iterable[Check] = (),
@@ -107,35 +109,54 @@ def run_checks(
     without an answer is run once more, one of the `known` that passed over this very tree is not run again. Raises
     AttemptEnded between two of them when everything is cut short, and at a deadline of attempt, task or run, which none
     of them outlives: what it cuts says nothing about the work."""
-    task, attempt, now = claim.task.key, claim.number, services.clock.now
-    services.listener(ChecksStarted(at=now(), task=task, attempt=attempt, commands=commands))
     passed = passed_over(tree, known)
+    wanted = tuple(dict.fromkeys(commands))
     checks: list[Check] = []
-    for number, command in enumerate(dict.fromkeys(commands), start=1):
+    for number, command in enumerate(wanted, start=1):
         if services.cancelled.is_set():
             raise AttemptEnded(AttemptEnd.interrupted(services.cancelled.reason))
         check_id = f"{pass_id}:check{number}"
         if command in passed:
-            check = reused(passed[command], check_id=check_id, pass_id=pass_id, at=now())
+            check = reused(passed[command], check_id=check_id, pass_id=pass_id, at=services.clock.now())
         else:
             _end_at_deadline(services, deadlines)
+            _tell_start(services, claim, command, phase=phase, number=number, total=len(wanted))
             check = _run(services, workspace, command, deadlines, check_id=check_id, pass_id=pass_id, tree=tree)
         services.writer.record_checks(claim, (check,))
         checks.append(check)
-        services.listener(
-            CheckFinished(
-                at=now(),
-                task=task,
-                attempt=attempt,
-                command=check.command,
-                outcome=check.outcome,
-                exit_code=check.exit_code,
-                duration_ms=check.duration_ms,
-            )
-        )
+        _tell(services, claim, check, phase)
         if check.outcome == "infrastructure":
             _end_at_deadline(services, deadlines)
     return tuple(checks)
+
+
+def _tell_start(services: Services, claim: Claim, command: str, *, phase: CheckPhase, number: int, total: int) -> None:
+    services.listener(
+        CheckStarted(
+            at=services.clock.now(),
+            task=claim.task.key,
+            attempt=claim.number,
+            command=command,
+            phase=phase,
+            number=number,
+            total=total,
+        )
+    )
+
+
+def _tell(services: Services, claim: Claim, check: Check, phase: CheckPhase) -> None:
+    services.listener(
+        CheckFinished(
+            at=services.clock.now(),
+            task=claim.task.key,
+            attempt=claim.number,
+            command=check.command,
+            phase=phase,
+            outcome=check.outcome,
+            exit_code=check.exit_code,
+            duration_ms=check.duration_ms,
+        )
+    )
 
 
 def _end_at_deadline(services: Services, deadlines: Deadlines) -> None:
