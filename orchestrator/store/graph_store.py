@@ -18,6 +18,7 @@ from orchestrator.store.endpoint import EndpointSource, Server, neo4j_endpoint
 from orchestrator.store.event_reader import EventReader
 from orchestrator.store.event_writer import EventWriter
 from orchestrator.store.leases import Leases
+from orchestrator.store.orders import Orders
 from orchestrator.store.plans import Plans
 from orchestrator.store.records import Redaction
 from orchestrator.store.runs import Runs
@@ -52,6 +53,12 @@ class GraphStore:
         self.renew_leases = leases.renew_leases
         self.orphans = leases.orphans
         self.close_interrupted = leases.close_interrupted
+        self.held_attempts = leases.held_attempts
+        orders = Orders(connection, redaction)
+        self.retry_task = orders.retry_task
+        self.cancel_task = orders.cancel_task
+        self.cancel_run = orders.cancel_run
+        self.trees_of_task = orders.trees_of_task
         attempts = Attempts(connection, redaction)
         self.describe_attempt = attempts.describe_attempt
         self.await_review = attempts.await_review

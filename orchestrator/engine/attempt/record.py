@@ -7,9 +7,10 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from orchestrator.domain.attempt import AttemptResult
+from orchestrator.domain.attempt import AttemptResult, AttemptSummary
 from orchestrator.domain.errors import GraphError, StaleFenceError, WorkspaceError
 from orchestrator.domain.lifecycle import TASK_ENDED
+from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.progress import AttemptFinished, TaskClaimed, TaskEnded
 from orchestrator.domain.run import Claim
 from orchestrator.domain.usage import Usage
@@ -20,6 +21,14 @@ from orchestrator.gates.retry import RetryPolicy
 if TYPE_CHECKING:
     from orchestrator.engine.attempt.resume import Start
     from orchestrator.engine.loop.conversation import Conversation
+
+
+def counted_attempts(reader: GraphReader, claim: Claim) -> tuple[AttemptSummary, ...]:
+    """The earlier attempts of a claimed task that count with this one, oldest first: those of this run, since a person
+    had the task tried again."""
+    since = claim.task.retried_after
+    history = (a for a in reader.history(claim.task.id) if a.id != claim.attempt_id)
+    return tuple(a for a in history if a.run_id == claim.run_id and a.number > since)
 
 
 class AttemptRecord:
@@ -51,6 +60,7 @@ class AttemptRecord:
             "tool_call_budget": budget,
             "stage": start.stage,
             "limits_json": json.dumps(limits, sort_keys=True),
+            "prompt_hash": task.words_hash,
             "follows": start.earlier[-1].id if start.earlier else None,
         }
         self._services.writer.describe_attempt(self._claim, described)
@@ -88,6 +98,7 @@ class AttemptRecord:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
         if isinstance(error, StaleFenceError):
+            self._tell_lost()
             return True  # another process goes on with the task: nothing to conclude, nothing to end
         if self.result is not None or not isinstance(error, Exception) or isinstance(error, GraphError):
             return False
@@ -95,6 +106,7 @@ class AttemptRecord:
         try:
             self.close(end)
         except StaleFenceError:
+            self._tell_lost()
             return True
         if end.halt is not None:
             raise end.halt
@@ -107,7 +119,7 @@ class AttemptRecord:
         return attempt_result(
             replace(end, number=self._claim.number),
             policy=RetryPolicy(task.max_attempts, run.max_stopped_attempts),
-            earlier=start.earlier if start else (),
+            earlier=start.earlier if start else counted_attempts(self._services.reader, self._claim),
             stage=start.stage if start else 1,
             tree=verified_tree or worked_on or (start.tree if start else None),
             worker_output=self.worker_output,
@@ -116,6 +128,29 @@ class AttemptRecord:
             duration_ms=(self._services.clock.monotonic() - self._began) * 1000,
             commit=commit,
             head_before=head_before,
+        )
+
+    def _tell_lost(self) -> None:
+        """One that was cancelled is over for whoever watches; one that was taken over goes on elsewhere."""
+        claim, now = self._claim, self._services.clock.now()
+        lost = self._services.reader.attempt(claim.attempt_id)
+        if lost.status != "cancelled":
+            return
+        self._services.listener(
+            AttemptFinished(
+                at=now,
+                task=claim.task.key,
+                attempt=claim.number,
+                attempt_id=claim.attempt_id,
+                status=lost.status,
+                stop_reason=lost.stop_reason or "",
+                detail=lost.stop_detail or "",
+                calls_used=lost.usage.tool_call_count,
+                budget=lost.tool_call_budget,
+                tokens=lost.usage.tokens,
+                cost_usd=lost.usage.cost_usd,
+                duration_ms=(now - claim.at).total_seconds() * 1000,
+            )
         )
 
     def _tell(self, result: AttemptResult) -> None:

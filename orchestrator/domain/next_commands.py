@@ -1,0 +1,33 @@
+"""What can be pasted into a shell after an end: commands with their values filled in."""
+
+from __future__ import annotations
+
+import math
+import shlex
+
+_MORE_CALLS = frozenset({"budget_exhausted", "request_limit", "no_progress"})
+_ANOTHER_WAY = frozenset(
+    {"loop_detected", "same_error", "stalled", "thrashing", "out_of_scope", "context_exhausted", "gave_up"}
+)
+_MODEL = frozenset({"no_action", "malformed_calls", "review_error", "model_error"})
+_MORE = 1.5  # times the budget that was not enough
+
+
+def next_commands(code: str | None, task: str, budget: int, *, ended: bool) -> tuple[str, ...]:
+    """What to paste after an attempt's end with this stop code, in order; nothing where nothing is to be done. `task`
+    is the id or key by which the command line knows its task, `budget` was the attempt's in tool calls. `ended`: the
+    task has no further attempt before it."""
+    if code is None or code == "accepted":
+        return ()
+    looks = ("orchestrate doctor --model",) if code in _MODEL else ()
+    return (*looks, retry_command(code, task, budget) if ended else "orchestrate execute")
+
+
+def retry_command(code: str | None, task: str, budget: int) -> str:
+    """`orchestrate retry` with what must change after an attempt's end with this stop code."""
+    words = ["orchestrate", "retry", task]
+    if code in _MORE_CALLS:
+        words += ["--budget", str(math.ceil(budget * _MORE))]
+    elif code in _ANOTHER_WAY:
+        words += ["--note", f"Take another way than the one that ended as {code}."]
+    return shlex.join(words)
