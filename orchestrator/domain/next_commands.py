@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import shlex
 
+from orchestrator.domain.lifecycle import RETRIED, TaskStatus
+
 _MORE_CALLS = frozenset({"budget_exhausted", "request_limit", "no_progress"})
 _ANOTHER_WAY = frozenset(
     {"loop_detected", "same_error", "stalled", "thrashing", "out_of_scope", "context_exhausted", "gave_up"}
@@ -13,14 +15,15 @@ _MODEL = frozenset({"no_action", "malformed_calls", "review_error", "model_error
 _MORE = 1.5  # times the budget that was not enough
 
 
-def next_commands(code: str | None, task: str, budget: int, *, ended: bool) -> tuple[str, ...]:
-    """What to paste after an attempt's end with this stop code, in order; nothing where nothing is to be done. `task`
-    is the id or key by which the command line knows its task, `budget` was the attempt's in tool calls. `ended`: the
-    task has no further attempt before it."""
-    if code is None or code == "accepted":
+def next_commands(code: str, status: TaskStatus, *, plan: str, task: str, budget: int) -> tuple[str, ...]:
+    """What to paste after an attempt's end with this stop code, in order, where its task has this status; nothing where
+    nothing is to be done. `task` is the id or key by which the command line knows the task, `budget` was the attempt's
+    in tool calls."""
+    if status not in RETRIED:
         return ()
     looks = ("orchestrate doctor --model",) if code in _MODEL else ()
-    return (*looks, retry_command(code, task, budget) if ended else "orchestrate execute")
+    goes_on = f"orchestrate execute {plan}" if status == "pending" else retry_command(code, task, budget)
+    return (*looks, goes_on)
 
 
 def retry_command(code: str | None, task: str, budget: int) -> str:

@@ -118,7 +118,7 @@ _ATTEMPT = (
     StopReason(
         "review_error",
         "The review gave no usable answer in {observed} tries; {limit} are made.",
-        "Check the verifier's model (`orchestrate doctor --model`), then execute the task again.",
+        "Check the verifier's model (`orchestrate doctor --model`), then retry the task.",
         fault="infrastructure",
     ),
     StopReason(
@@ -149,7 +149,10 @@ _ATTEMPT = (
         fault="outage",
     ),
     StopReason(
-        "cancelled", "It was cancelled.", "Nothing to do: a newer run of the plan has the task.", fault="outage"
+        "cancelled",
+        "It was cancelled.",
+        "Retry the task if it is wanted after all; where a newer run of the plan has it, there is nothing to do.",
+        fault="outage",
     ),
 )
 
@@ -158,20 +161,19 @@ _TASK = (
     StopReason(
         "attempts_exhausted",
         "{observed} attempts ended without accepted work; {limit} that end so are allowed.",
-        "`orchestrate show` has the open findings; split the task, or `orchestrate execute --task` it again with "
-        "another model.",
+        "`orchestrate show` has the open findings; split the task, or retry it with a note or another model.",
     ),
     StopReason(
         "stops_exhausted",
         "{observed} attempts were stopped by a bound; {limit} are allowed.",
-        "Split the task, or `orchestrate execute --task` it again with a larger budget or another model.",
+        "Split the task, or retry it with a larger budget, a note or another model.",
     ),
     StopReason(
         "dependency_failed",
         "A task that it depends on was not completed.",
         "Repair or split that task: this one is released when it is retried or replaced.",
     ),
-    StopReason("cancelled", "It was cancelled.", "`orchestrate execute` makes it pending again."),
+    StopReason("cancelled", "It was cancelled.", "Retry it if it is wanted after all; a new run of the plan does."),
 )
 
 ATTEMPT_STOPS: Mapping[str, StopReason] = {reason.code: reason for reason in _ATTEMPT}

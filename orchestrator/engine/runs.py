@@ -98,7 +98,7 @@ def find_plan(reader: GraphReader, repository_id: str, text: str | None) -> Plan
     if newest is None:
         raise UserError(
             "This repository has no plan yet.",
-            next_step='Make one: `orchestrate plan "what you want"`, or plan --file.',
+            next_step='Make one: `orchestrate plan "what you want"`, or load one with --file.',
         )
     return reader.plan(newest)
 

@@ -127,7 +127,9 @@ def _ending(story: Timeline) -> Text:
     if attempt.stop_detail:
         text.append(f". {clean(attempt.stop_detail)}")
     for action in _actions(story):
-        text.append(f"\nnext: {clean(action)}")
+        text.append(f"\nadvice: {clean(action)}")
+    for command in story.next:
+        text.append(f"\nnext: {clean(command)}")
     return text.append(f"\ndiff: orchestrate show {attempt.id} --diff")
 
 
@@ -147,7 +149,7 @@ def failure_text(story: Timeline) -> str:
     lines += _last_output(story)
     lines.append(f"Its story:  orchestrate show {attempt.id}")
     lines.append(f"Its diff:   orchestrate show {attempt.id} --diff")
-    lines.append(f"Next:       orchestrate execute --task {clean(story.task_key)}")
+    lines += [f"Next:       {clean(command)}" for command in story.next]
     return "\n".join(lines)
 
 
