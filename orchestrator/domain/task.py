@@ -61,6 +61,7 @@ class Retry:
 
     id: str
     task_id: str
+    task_key: str
     at: datetime
     note: str | None = None
     tool_call_budget: int | None = None

@@ -42,6 +42,7 @@ def retry_of(
     return Retry(
         id=id_,
         task_id=state.task.id,
+        task_key=key,
         at=at,
         note=note,
         tool_call_budget=budget,

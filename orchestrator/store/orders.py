@@ -90,8 +90,7 @@ class Orders(Records):
         if newest.status == "failed":
             move_run(tx, newest.id, newest.status, "interrupted", retry.at)
         if newest.keys:
-            key = retry.task_id.rpartition(":")[2]
-            tx.run("run_keys", runId=newest.id, keys=list(dict.fromkeys((*newest.keys, key))))
+            tx.run("run_keys", runId=newest.id, keys=list(dict.fromkeys((*newest.keys, retry.task_key))))
 
 
 def _cancel(tx: Transaction, ids: Sequence[str], statuses: Sequence[str], at: datetime) -> list[Row]:

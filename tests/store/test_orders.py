@@ -34,7 +34,8 @@ LATER = T0 + timedelta(minutes=10)
 
 def retry_of(task_id: str, **added: object) -> Retry:
     """A retry, with what is added."""
-    return Retry(id=new_id("y"), task_id=task_id, at=LATER, **added)  # type: ignore[arg-type]  # a keyword builder
+    key = task_id.rpartition(":")[2]
+    return Retry(id=new_id("y"), task_id=task_id, task_key=key, at=LATER, **added)  # type: ignore[arg-type]
 
 
 def test_a_retried_task_is_pending_and_its_run_open_again(any_graph: GraphStore) -> None:
@@ -138,7 +139,9 @@ def test_a_run_about_some_tasks_touches_no_other(any_graph: GraphStore) -> None:
     assert statuses(any_graph, plan) == {"t0": "pending", "t1": "failed", "t2": "pending"}
     assert any_graph.tasks(plan.id)[1].stop_reason == "attempts_exhausted"
     assert any_graph.run(part.id).keys == ("t0",)
-    assert any_graph.open_run(replace(new_run(plan, LATER), keys=("t2",))).keys == ("t0", "t2")
+    any_graph.retry_task(plan.id, retry_of(f"{plan.id}:t1"))
+    assert any_graph.run(part.id).keys == ("t0", "t1")
+    assert any_graph.open_run(replace(new_run(plan, LATER), keys=("t2",))).keys == ("t0", "t1", "t2")
     assert any_graph.open_run(new_run(plan, LATER)).keys == ()
 
 
