@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING
 from orchestrator.domain.attempt import AttemptResult, AttemptSummary
 from orchestrator.domain.errors import GraphError, StaleFenceError, WorkspaceError
 from orchestrator.domain.lifecycle import TASK_ENDED
-from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.progress import AttemptFinished, TaskClaimed, TaskEnded
 from orchestrator.domain.run import Claim
 from orchestrator.domain.usage import Usage
@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from orchestrator.engine.loop.conversation import Conversation
 
 
-def counted_attempts(reader: GraphReader, claim: Claim) -> tuple[AttemptSummary, ...]:
-    """The earlier attempts of a claimed task that count with this one, oldest first: those of this run, since a person
-    had the task tried again."""
-    since = claim.task.retried_after
-    history = (a for a in reader.history(claim.task.id) if a.id != claim.attempt_id)
-    return tuple(a for a in history if a.run_id == claim.run_id and a.number > since)
+def counted_attempts(history: Sequence[AttemptSummary], claim: Claim) -> tuple[AttemptSummary, ...]:
+    """Those of a claimed task's attempts that count with this one: the earlier ones of this run, since a person had the
+    task tried again."""
+    numbers = range(claim.task.retried_after + 1, claim.number)
+    return tuple(attempt for attempt in history if attempt.run_id == claim.run_id and attempt.number in numbers)
 
 
 class AttemptRecord:
@@ -119,7 +118,7 @@ class AttemptRecord:
         return attempt_result(
             replace(end, number=self._claim.number),
             policy=RetryPolicy(task.max_attempts, run.max_stopped_attempts),
-            earlier=start.earlier if start else counted_attempts(self._services.reader, self._claim),
+            earlier=start.earlier if start else counted_attempts(self._services.reader.history(task.id), self._claim),
             stage=start.stage if start else 1,
             tree=verified_tree or worked_on or (start.tree if start else None),
             worker_output=self.worker_output,

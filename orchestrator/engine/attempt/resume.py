@@ -52,10 +52,11 @@ class Start:
 def find_start(services: Services, claim: Claim) -> Start:
     """Read what became of the task's earlier attempts in this run and decide where this one begins."""
     head = services.reader.run(claim.run_id).head_commit
-    earlier = counted_attempts(services.reader, claim)
+    history = services.reader.history(claim.task.id)
+    earlier = counted_attempts(history, claim)
     cut_off = _trailing_cut_off(earlier)
     before = earlier[: len(earlier) - len(cut_off)]
-    previous, goes_on = (before[-1], True) if before else _told_before(services, claim, earlier)
+    previous, goes_on = (before[-1], True) if before else _told_before(claim, history, earlier)
     events = {attempt.id: services.reader.events(attempt.id) for attempt in cut_off}
     inherited = tuple(event for attempt in cut_off for event in events[attempt.id])
     begun = [attempt for attempt in cut_off if attempt.base_commit is not None]  # the others died before they began
@@ -88,13 +89,13 @@ def take_over(start: Start, record: AttemptRecord) -> Work | None:
 
 
 def _told_before(
-    services: Services, claim: Claim, earlier: Sequence[AttemptSummary]
+    claim: Claim, history: Sequence[AttemptSummary], earlier: Sequence[AttemptSummary]
 ) -> tuple[AttemptSummary | None, bool]:
     """The last attempt that counts no more, where something is to be learned from it, and whether this one goes on from
     it. After a retry that is what it would have been for a further attempt. In a new run the analysis of one that a
     bound stopped or that gave up is told; its work is not taken over, because a new run may begin elsewhere."""
     counted = {claim.attempt_id, *(attempt.id for attempt in earlier)}
-    others = [attempt for attempt in services.reader.history(claim.task.id) if attempt.id not in counted]
+    others = [attempt for attempt in history if attempt.id not in counted]
     last = others[-1] if others else None
     if last is None:
         return None, False
