@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation
-from orchestrator.cli.values import json_option
+from orchestrator.cli.values import changed_meanwhile, json_option
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.lifecycle import OPEN_RUN
 from orchestrator.reports.details import task_state
@@ -44,7 +44,8 @@ def _run(app: App, run_id: str) -> str:
     run = app.graph.run(run_id)
     if run.status not in (*OPEN_RUN, "cancelled"):
         raise UserError(f"Run {run_id} is {run.status}: there is nothing to cancel.")
-    app.graph.cancel_run(run, app.clock.now())
+    with changed_meanwhile():
+        app.graph.cancel_run(run, app.clock.now())
     return f"Run {run_id}"
 
 

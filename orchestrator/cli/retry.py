@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation
-from orchestrator.cli.values import json_option
+from orchestrator.cli.values import changed_meanwhile, json_option
 from orchestrator.clock import RandomIds
 from orchestrator.domain.errors import UserError
 from orchestrator.engine.orders import retry_of
@@ -55,7 +55,8 @@ def command(
             model=model,
             from_tree=from_tree,
         )
-        app.graph.retry_task(found.plan_id, retry)
+        with changed_meanwhile():
+            app.graph.retry_task(found.plan_id, retry)
         follows = f"orchestrate execute {found.plan_id}"
         document = {"task": found.key, "taskId": found.id, "status": "pending", "retryId": retry.id, "next": follows}
         present(document, f"{found.key} is pending again. Next: {follows}", as_json=as_json)

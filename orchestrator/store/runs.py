@@ -115,7 +115,8 @@ def _join(tx: Transaction, found: Run, asked: Run) -> Run:
 
 
 def _start_over(tx: Transaction, run: Run, row: Row, *, fresh: bool, leave: Sequence[str]) -> None:
-    plan_id, keys, live = run.plan_id, list(run.keys), allowed_from("Attempt", "cancelled")
+    plan_id, live = run.plan_id, allowed_from("Attempt", "cancelled")
+    keys = [] if fresh else list(run.keys)  # on the plan's base nothing is done yet, whatever is to be done now
     tx.run("attempts_cancel", planId=plan_id, keys=keys, live=live, at=iso(run.started_at))
     statuses = [*_RESET, "completed"] if fresh else _RESET
     tx.run("tasks_reset", planId=plan_id, statuses=statuses, keys=keys, leave=list(leave))

@@ -145,6 +145,14 @@ def test_a_run_about_some_tasks_touches_no_other(any_graph: GraphStore) -> None:
     assert any_graph.open_run(new_run(plan, LATER)).keys == ()
 
 
+def test_a_fresh_run_about_some_tasks_starts_all_over(any_graph: GraphStore) -> None:
+    """It begins at the plan's base, where no task is completed."""
+    plan, run = opened(any_graph, 2)
+    complete(any_graph, claimed(any_graph, run))
+    any_graph.open_run(replace(new_run(plan, LATER), keys=("t1",)), fresh=True)
+    assert statuses(any_graph, plan) == {"t0": "pending", "t1": "pending"}
+
+
 def test_what_is_left_out_of_a_new_run_stays_as_it_is(any_graph: GraphStore) -> None:
     """It keeps its status and reason, and what waits for it stays blocked."""
     plan = new_plan(3, lambda index: [0] if index == 1 else [])
