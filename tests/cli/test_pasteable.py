@@ -19,7 +19,7 @@ from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACEHOLDER = re.compile(r"<.*>|\[.*\]|[A-Z]{2,}|…|\.\.\.")
-NAMED = re.compile(r"`(orchestrate(?: [^`]+)?)`")
+NAMED = re.compile(r"`(orchestrate(?: [^`]+)?)`|: +(orchestrate [^`\n]+[^`\n.])$", re.MULTILINE)
 
 
 def parsed(line: str) -> None:
@@ -39,14 +39,16 @@ def parsed(line: str) -> None:
 
 
 def advice() -> Iterator[tuple[str, str]]:
-    """(where, command line) of everything between backticks in a text of ours; what is filled in reads `x1`."""
+    """(where, command line) of all that stands between backticks, or at a line's end behind a colon, in a text of ours;
+    what is filled in reads `x1`."""
     for package in ("orchestrator", "agents"):
         for path in sorted((ROOT / package).rglob("*.py")):
             tree = ast.parse(path.read_text(encoding="utf-8"))
             docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
             for node in ast.walk(tree):
                 text = "" if id(node) in docs else _text(node)
-                yield from ((f"{path.name}: {line}", line) for line in NAMED.findall(text))
+                for line in map("".join, NAMED.findall(text)):
+                    yield f"{path.name}: {line}", line
 
 
 def _text(node: ast.AST) -> str:
