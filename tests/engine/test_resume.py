@@ -197,6 +197,24 @@ def test_a_retried_task_begins_at_the_head_after_a_stop(stage: Stage) -> None:
     assert stage.retry(from_tree=tree, from_base=stage.head).tree == tree
 
 
+def test_a_tree_that_was_named_is_begun_with_once(stage: Stage) -> None:
+    """The attempt that began with it was stopped: one in a new run begins at the head again."""
+    first = stage.claim()
+    stage.begin(first)
+    tree = stage.work(first, "half done")
+    stage.end(first, "rejected", "gate_failed", tree)
+    graph, at = stage.app.graph, stage.app.clock.now()
+    named = Retry(id=new_id("y"), task_id=stage.task_id, task_key="t", at=at, from_tree=tree, from_base=stage.head)
+    graph.retry_task(stage.plan_id, named)
+    second = stage.claim()
+    assert stage.begin(second).tree == tree
+    stage.end(second, "stopped", "stalled", tree)
+    graph.finish_run(stage.run_id, "failed", at)
+    stage.run_id = graph.open_run(replace(graph.run(stage.run_id), id=new_id("r"), status="running")).id
+
+    assert find_start(stage.app.services(), stage.claim()).tree == stage.app.workspaces.tree_of(stage.head)
+
+
 def test_a_retried_task_goes_on_from_what_was_rejected(stage: Stage) -> None:
     """As a further attempt would have: with the rejected work, and its findings."""
     first = stage.claim()

@@ -15,7 +15,6 @@ from orchestrator.domain.attempt import AttemptSummary
 from orchestrator.domain.events import Event, ScopeDecided, ToolFinished
 from orchestrator.domain.ports import Workspaces
 from orchestrator.domain.run import Claim
-from orchestrator.domain.task import Task
 from orchestrator.engine.attempt.record import AttemptRecord, counted_attempts
 from orchestrator.engine.services import Services
 from orchestrator.gates.retry import resumes
@@ -62,7 +61,7 @@ def find_start(services: Services, claim: Claim) -> Start:
     begun = [attempt for attempt in cut_off if attempt.base_commit is not None]  # the others died before they began
     last = begun[-1] if begun else None
     source = last or (previous if goes_on else None)
-    asked = None if begun or before else _asked_for(claim.task)
+    asked = _asked_for(claim, history)
     kept = asked or (_kept(source, events.get(source.id, ())) if source else None)
     base, tree, carried = _ground(services.workspaces, kept, head)
     return Start(
@@ -104,9 +103,11 @@ def _told_before(
     return (last if told else None), retried and last.stop_reason != "workspace_error"  # its ground may be gone
 
 
-def _asked_for(task: Task) -> tuple[str, str] | None:
-    """The commit and the tree that a person wants the next attempt to begin with."""
-    return (task.from_base, task.from_tree) if task.from_base and task.from_tree else None
+def _asked_for(claim: Claim, history: Sequence[AttemptSummary]) -> tuple[str, str] | None:
+    """The commit and the tree that a person wants the task gone on with from, until an attempt has begun so."""
+    task = claim.task
+    begun = any(attempt.base_commit for attempt in history if task.retried_after < attempt.number < claim.number)
+    return (task.from_base, task.from_tree) if task.from_base and task.from_tree and not begun else None
 
 
 def _trailing_cut_off(earlier: tuple[AttemptSummary, ...]) -> tuple[AttemptSummary, ...]:
