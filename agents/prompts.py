@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from agents.preambles import render_preamble
 from agents.transcript import cut
-from orchestrator.domain.assignment import DependencyResult
+from orchestrator.domain.assignment import DependencyResult, RepeatedCall
 from orchestrator.domain.attempt import Check
 from orchestrator.domain.finding import Finding
 
@@ -99,6 +99,11 @@ def _finding(finding: Finding) -> str:
     if finding.evidence:
         told.append(f"Evidence: {cut(finding.evidence, _SENTENCE)}")
     return "\n  ".join(told)
+
+
+def repeated(calls: Sequence[RepeatedCall]) -> str:
+    """One line a call: how often, with what, and what came of it. A model wrote the calls, so they stand as data."""
+    return fenced("\n".join(f"{call.times} times: {call.tool} {call.arguments} -> {call.result}" for call in calls))
 
 
 def criteria(groups: Mapping[str, Sequence[str]]) -> str:

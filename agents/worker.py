@@ -63,9 +63,12 @@ def _told(assignment: Assignment, brief: PromptText) -> str:
 
 def _sections(assignment: Assignment, brief: PromptText) -> str:
     found, failed = assignment.findings, assignment.failed_checks
+    note, again = assignment.task.note, assignment.repeated
     parts = (
         brief.dependencies(assignment.dependencies),
+        render_preamble("overlays/note", note=note) if note else "",
         _previous(assignment.previous, brief) if assignment.previous else "",
+        render_preamble("overlays/repeated", calls=prompts.repeated(again)) if again else "",
         render_preamble("overlays/findings", findings=prompts.findings(found)) if found else "",
         render_preamble("overlays/failed_checks", checks=brief.checks(failed)) if failed else "",
     )

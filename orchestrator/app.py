@@ -28,6 +28,7 @@ from orchestrator.engine.services import Services
 from orchestrator.store.graph_store import GraphStore, open_graph
 from orchestrator.workspace.absent import absent_files
 from orchestrator.workspace.repository import UserRepository, discover, ensure_home
+from orchestrator.workspace.repository_id import repository_id
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ class App:
 
     @cached_property
     def home(self) -> Path:
-        """ORCHESTRATE_HOME, made if it is missing."""
+        """ORCHESTRATE_HOME, made if it is missing; before it the repository's id, which looks at what stands there."""
+        repository_id(self.repository.common_dir, self.repository.home, self.repository.root)
         ensure_home(self.repository.home)
         return self.repository.home
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from orchestrator.cli.completing import task_keys
 from orchestrator.cli.invocation import INTERRUPTED, Invocation, pass_invocation, say
-from orchestrator.cli.progress import line_teller, shown_progress
+from orchestrator.cli.progress import line, line_teller, shown_progress
 from orchestrator.cli.signals import signals_of
 from orchestrator.cli.values import Duration, json_option
 from orchestrator.engine import runs
+from orchestrator.engine.left_out import startable
 from orchestrator.reports.status import plan_status
 from orchestrator.reports.timeline import attempt_timeline
 
 if TYPE_CHECKING:
     from orchestrator.app import App
     from orchestrator.domain.plan import Plan
+    from orchestrator.domain.task import TaskState
     from orchestrator.engine.scheduler import RunResult
 
 SETTING_OF = {
@@ -29,7 +31,7 @@ SETTING_OF = {
     "sandbox": "sandbox.level",
 }
 """The options that are settings for one command."""
-NOT_COMPLETED = frozenset({"failed", "blocked", "rejected"})
+NOT_COMPLETED = frozenset({"failed", "blocked", "rejected", "cancelled"})
 
 
 @click.command("execute")
@@ -102,11 +104,23 @@ def _execute(app: App, plan: Plan, options: runs.ExecuteOptions, as_json: bool, 
         say(f"Warning: {warning}")
     with shown_progress(app, line_teller(codes=codes)):
         outcome = app.execute_plan(plan, options, signals_of(app))
-    if outcome is None:
-        say("Every task of the plan was completed before; --fresh would start again from its base.")
     found = plan_status(app.graph, plan.id)
     present(run_document(found), run_view(found, codes=codes), as_json=as_json)
-    return 0 if outcome is None else _ended(app, outcome, options, codes)
+    return _ended(app, outcome, options, codes) if outcome else _nothing_executed(found.tasks, options)
+
+
+def _nothing_executed(tasks: Sequence[TaskState], options: runs.ExecuteOptions) -> int:
+    """Say why nothing was to be done, unless it was told task by task, and return the exit code."""
+    if any(_not_completed(tasks, options)):
+        return 1
+    which = "that was named" if options.keys else "of the plan"
+    say(f"Every task {which} was completed before; --fresh would start again from its base.")
+    return 0
+
+
+def _not_completed(tasks: Sequence[TaskState], options: runs.ExecuteOptions) -> Iterator[TaskState]:
+    wanted = set(options.keys) or {state.task.key for state in tasks}
+    return (state for state in tasks if state.status in NOT_COMPLETED and state.task.key in wanted)
 
 
 def _ended(app: App, outcome: RunResult, options: runs.ExecuteOptions, codes: bool) -> int:
@@ -116,11 +130,11 @@ def _ended(app: App, outcome: RunResult, options: runs.ExecuteOptions, codes: bo
     if outcome.interrupted:
         say("Interrupted: the run can be resumed with `orchestrate execute --resume`.")
         return INTERRUPTED
-    wanted = set(options.keys) or {state.task.key for state in outcome.tasks}
-    for state in outcome.tasks:
+    not_completed = list(_not_completed(outcome.tasks, options))
+    for state in not_completed:
         if state.status == "failed":
             _explain(app, state.task.id, codes)
-    return int(any(state.status in NOT_COMPLETED and state.task.key in wanted for state in outcome.tasks))
+    return int(bool(not_completed))
 
 
 def _explain(app: App, task_id: str, codes: bool) -> None:
@@ -135,10 +149,14 @@ def _preview(app: App, plan: Plan, options: runs.ExecuteOptions, as_json: bool) 
     from orchestrator.cli.render.plans import preview_view
     from orchestrator.cli.render.screen import present
 
-    keys = runs.wanted(plan, options.keys)
     states = app.graph.tasks(plan.id)
+    services = app.services()
+    left = runs.left_by(services, plan, states, options)
+    for each in left:
+        say(line(each))
+    keys = tuple(startable(plan, states, left, runs.wanted(plan, options.keys)))
     order = runs.order(plan, states, keys)
-    bounds = runs.bounds_in_words(app.services(), plan, states, keys)
+    bounds = runs.bounds_in_words(services, plan, states, keys)
     document = {"planId": plan.id, "order": order, "bounds": bounds}
     present(document, preview_view(plan, order, bounds), as_json=as_json)
     return 0

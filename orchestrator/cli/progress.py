@@ -125,6 +125,13 @@ def _task_ended(e: p.TaskEnded, *, codes: bool) -> str:
     return f"{clean(e.task)}: {e.status}{reason}{cost}"
 
 
+def _left_out(e: p.TaskLeftOut) -> str:
+    return (
+        f"{clean(e.task)} is left out: it ended as {ended_by(e.reason)}, and its prompt, model, budget and base are what they "
+        f"were. To try it all the same: {clean(e.command)}"
+    )
+
+
 def _run_ended(e: p.RunEnded) -> str:
     return f"run {e.run_id} {e.status}: {tokens(e.tokens)} tokens, {money(e.cost_usd)}, {duration(e.duration_ms)}"
 
@@ -149,6 +156,7 @@ _LINES: dict[type, Callable[[Any], str]] = {
     p.GuardSpoke: _guard,
     p.CheckFinished: _check,
     p.ReviewStarted: _review,
+    p.TaskLeftOut: _left_out,
     p.RunEnded: _run_ended,
     p.RoundStarted: _round_started,
     p.RoundEnded: _round_ended,

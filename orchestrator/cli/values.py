@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
+
+from orchestrator.domain.errors import UserError
+from orchestrator.domain.lifecycle import TransitionError
 
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -47,6 +52,17 @@ class Duration(click.ParamType[float]):
         if not 0 < seconds <= 365 * _SECONDS["d"]:
             self.fail(f"{str(value)!r} must be more than nothing and at most 365d.", param, ctx)
         return seconds
+
+
+@contextmanager
+def changed_meanwhile() -> Iterator[None]:
+    """What was looked at a moment ago is another one now, because others work on it: no defect, but to be repeated."""
+    try:
+        yield
+    except TransitionError as error:
+        raise UserError(
+            f"It has changed meanwhile: {error}.", next_step="Look at `orchestrate status`, then repeat the command."
+        ) from error
 
 
 def read_bytes(path: Path) -> bytes:

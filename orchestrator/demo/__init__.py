@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from collections.abc import Mapping
 from importlib.resources import as_file, files
@@ -50,7 +51,10 @@ def make_sample(folder: Path) -> None:
     """Put the sample repository, with one commit, into a folder that is new or empty. Raises UserError when it is
     neither."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UserError(f"{folder} is not empty.", next_step="Name a new folder: orchestrate demo --into DIR.")
+        raise UserError(
+            f"{folder} is not empty.",
+            next_step=f"Name a new folder: `orchestrate demo --into {shlex.quote(f'{folder}-2')}`.",
+        )
     try:
         with as_file(files(__name__) / "sample") as sample:
             copytree(sample, folder, dirs_exist_ok=True, ignore=ignore_patterns("__pycache__"))

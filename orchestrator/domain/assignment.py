@@ -23,6 +23,17 @@ class DependencyResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedCall:
+    """What an attempt did over and over: the newest of `times` calls that were alike, and the first line of its
+    result."""
+
+    tool: str
+    arguments: str
+    result: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
     """What a worker is told at the start of an attempt; `surroundings` are the sandbox's, in sentences."""
 
@@ -36,6 +47,7 @@ class Assignment:
     findings: tuple[Finding, ...] = ()
     failed_checks: tuple[Check, ...] = ()
     previous: AttemptSummary | None = None
+    repeated: tuple[RepeatedCall, ...] = ()
     progress_every: int = 25
     surroundings: tuple[str, ...] = ()
 

@@ -148,3 +148,5 @@ class AttemptSummary:
     limits_json: str = "{}"
     base_commit: str | None = None
     allowed_paths: tuple[str, ...] = ()
+    prompt_hash: str | None = None
+    """The task's words as this attempt was told them (None: an older release recorded none)."""

@@ -170,7 +170,8 @@ class ScopeDecided:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumed:
-    """An interrupted attempt's work goes on in its successor; the time since `last_event_at` counts for no deadline."""
+    """An interrupted attempt's work goes on in its successor. What was used stays used; what was repeated begins anew,
+    because the successor is another conversation; the time since `last_event_at` counts for no deadline."""
 
     at: datetime
     last_event_at: datetime

@@ -30,13 +30,15 @@ ATTEMPT: Mapping[str, frozenset[str]] = {
 RUN: Mapping[str, frozenset[str]] = {
     "running": frozenset({"completed", "failed", "cancelled", "interrupted"}),
     "interrupted": frozenset({"running", "cancelled"}),
-    "failed": frozenset({"running"}),  # retried tasks reopen their run
+    "failed": frozenset({"interrupted"}),  # a task of it was retried: whoever executes the plan next goes on with it
     "completed": frozenset(),
     "cancelled": frozenset(),
 }
 TABLES: Mapping[str, Mapping[str, frozenset[str]]] = {"Task": TASK, "Attempt": ATTEMPT, "Run": RUN}
 
 TASK_ENDED: frozenset[str] = frozenset({"completed", "failed", "rejected", "blocked", "cancelled"})
+RETRIED: frozenset[str] = frozenset({"pending", "failed", "cancelled"})
+"""What a person may have tried again; what is pending already only gets what is added."""
 OPEN_RUN: frozenset[str] = frozenset({"running", "interrupted"})
 
 

@@ -12,7 +12,7 @@ from orchestrator.domain.task import Assessment, Task
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """The repository that plans are made for; `id` is derived from its root path."""
+    """The repository that plans are made for; `id` is kept in its git directory and moves with it."""
 
     id: str
     path: str

@@ -19,7 +19,7 @@ from orchestrator.domain.plan import Plan, PlanningRound, Repository
 from orchestrator.domain.query import QueryResult
 from orchestrator.domain.review import Review
 from orchestrator.domain.run import Claim, ClaimRequest, Orphan, Run
-from orchestrator.domain.task import TaskState
+from orchestrator.domain.task import Retry, TaskState
 from orchestrator.domain.usage import AttemptUsage, Usage
 from orchestrator.domain.workspace import AbsentFile, CommandResult, FileChange, MergeCommit
 
@@ -205,8 +205,9 @@ class GraphWriter(Protocol):
     def store_round(self, planning_round: PlanningRound) -> None:
         """Create or complete a planning round of a stored plan (a draft will do)."""
 
-    def open_run(self, run: Run, *, fresh: bool = False) -> Run:
-        """Join the plan's open run, or create `run` (`fresh`: in any case, from the plan's base)."""
+    def open_run(self, run: Run, *, fresh: bool = False, leave: Sequence[str] = ()) -> Run:
+        """Join the plan's open run, or create `run` (`fresh`: in any case, from the plan's base) in which the tasks
+        with the keys `leave` stay as they are."""
 
     def finish_run(self, run_id: str, status: RunStatus, at: datetime) -> None:
         """Close the run, or mark it interrupted; a plan whose tasks are all completed becomes done."""
@@ -244,6 +245,15 @@ class GraphWriter(Protocol):
     def begin_review(self, claim: Claim, review: Review) -> None:
         """Create the Review node (passed, score null) so that its turns can hang on it."""
 
+    def retry_task(self, plan_id: str, retry: Retry) -> None:
+        """Make a task pending and record the retry. Raises TransitionError."""
+
+    def cancel_task(self, task_id: str, at: datetime) -> bool:
+        """Cancel a task and its live attempt. False for one that has ended."""
+
+    def cancel_run(self, run: Run, at: datetime) -> None:
+        """Cancel a run, what of its tasks has not ended, and their live attempts. Raises TransitionError."""
+
     def conclude(self, claim: Claim, conclusion: AttemptResult) -> bool:
         """End the attempt. False, with nothing written, when the run's head moved (merge again and repeat)."""
 
@@ -277,6 +287,12 @@ class GraphReader(Protocol):
 
     def owners(self, run_id: str) -> tuple[str, ...]:
         """Who holds leases in a run."""
+
+    def held_attempts(self, owner: str) -> frozenset[str]:
+        """The ids of the attempts whose tasks an owner holds."""
+
+    def trees_of_task(self, task_id: str, beginning: str) -> tuple[tuple[str, str], ...]:
+        """The trees that a task's attempts left whose id begins so, each with the commit under it; newest first."""
 
     def history(self, task_id: str) -> tuple[AttemptSummary, ...]:
         """A task's attempts, oldest first."""

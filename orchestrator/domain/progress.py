@@ -164,6 +164,16 @@ class TaskEnded(_Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskLeftOut(_Told):
+    """A task that a bound has ended is not executed again, because nothing about it has changed; `command` has it tried
+    all the same."""
+
+    task: str
+    reason: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnded(_Told):
     """The run is over or interrupted."""
 
@@ -229,6 +239,7 @@ Progress = (
     | ReviewStarted
     | AttemptFinished
     | TaskEnded
+    | TaskLeftOut
     | RunEnded
     | RoundStarted
     | RoundEnded

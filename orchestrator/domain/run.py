@@ -25,6 +25,8 @@ class Run:
     sandbox_level: str
     version: str
     finished_at: datetime | None = None
+    keys: tuple[str, ...] = ()
+    """The tasks that it is about, where it is not about the whole plan."""
     joined: bool = False
 
 

@@ -142,7 +142,7 @@ _ATTEMPT = (
         "review_error",
         "the review gave no answer",
         "The review gave no usable answer in {observed} tries; {limit} are made.",
-        "Check the verifier's model (`orchestrate doctor --model`), then execute the task again.",
+        "Check the verifier's model (`orchestrate doctor --model`), then retry the task.",
         fault="infrastructure",
     ),
     StopReason(
@@ -183,7 +183,7 @@ _ATTEMPT = (
         "cancelled",
         "cancelled",
         "It was cancelled.",
-        "Nothing to do: a newer run of the plan has the task.",
+        "Retry the task if it is wanted after all; where a newer run of the plan has it, there is nothing to do.",
         fault="outage",
     ),
 )
@@ -194,14 +194,13 @@ _TASK = (
         "attempts_exhausted",
         "no attempt is left",
         "{observed} attempts ended without accepted work; {limit} that end so are allowed.",
-        "`orchestrate show` has the open findings; split the task, or `orchestrate execute --task` it again with "
-        "another model.",
+        "`orchestrate show` has the open findings; split the task, or retry it with a note or another model.",
     ),
     StopReason(
         "stops_exhausted",
         "stopped {times}, no {next} try",
         "{observed} attempts were stopped by a bound; {limit} are allowed.",
-        "Split the task, or `orchestrate execute --task` it again with a larger budget or another model.",
+        "Split the task, or retry it with a larger budget, a note or another model.",
     ),
     StopReason(
         "dependency_failed",
@@ -209,7 +208,12 @@ _TASK = (
         "A task that it depends on was not completed.",
         "Repair or split that task: this one is released when it is retried or replaced.",
     ),
-    StopReason("cancelled", "cancelled", "It was cancelled.", "`orchestrate execute` makes it pending again."),
+    StopReason(
+        "cancelled",
+        "cancelled",
+        "It was cancelled.",
+        "Retry it if it is wanted after all; a new run of the plan does.",
+    ),
 )
 
 ATTEMPT_STOPS: Mapping[str, StopReason] = {reason.code: reason for reason in _ATTEMPT}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 from orchestrator.domain.lifecycle import TaskStatus
@@ -36,6 +39,35 @@ class Task:
     max_changed_files: int = 10
     max_changed_lines: int = 400
     model: str | None = None
+    note: str = ""
+    """What a person added when it was retried: told to every attempt since."""
+    retried_after: int = 0
+    """The number of the last attempt before it was retried: what ended until then counts against nothing any more."""
+    from_tree: str | None = None
+    """The git tree that the first attempt after a retry begins with, and under it the commit `from_base`."""
+    from_base: str | None = None
+
+    @property
+    def words_hash(self) -> str:
+        """What the worker is told to do, as one hash: an attempt over the same words is the same attempt again."""
+        words = [self.title, self.prompt, self.acceptance_criteria, self.edge_cases, self.verification, self.note]
+        return hashlib.sha256(json.dumps(words, ensure_ascii=False).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """A person has a task tried again, with a note or another budget, model or beginning (None: as it was). `at` is
+    aware and UTC."""
+
+    id: str
+    task_id: str
+    task_key: str
+    at: datetime
+    note: str | None = None
+    tool_call_budget: int | None = None
+    model: str | None = None
+    from_tree: str | None = None
+    from_base: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

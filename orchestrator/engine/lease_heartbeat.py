@@ -9,25 +9,32 @@ from __future__ import annotations
 import fcntl
 import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import IO
 
 from orchestrator.domain.errors import GraphError, WorkspaceError
-from orchestrator.domain.ports import Clock, GraphWriter
+from orchestrator.domain.ports import Clock, GraphReader, GraphWriter
+from orchestrator.engine.cancellation import CancelToken
 
 _log = logging.getLogger(__name__)
 
 
 class LeaseHeartbeat:
-    """One owner of leases: holds `owners/<owner>.lock` for as long as the process lives, and renews its leases."""
+    """One owner of leases: holds `owners/<owner>.lock` for as long as the process lives, renews its leases, and ends
+    the attempts of which it has lost the lease: they were cancelled in another shell, or taken over."""
 
-    def __init__(self, owner: str, folder: Path, writer: GraphWriter, clock: Clock, lease_s: float) -> None:
+    def __init__(
+        self, *, owner: str, folder: Path, reader: GraphReader, writer: GraphWriter, clock: Clock, lease_s: float
+    ) -> None:
         self.owner = owner
         self.lease = timedelta(seconds=lease_s)
+        self._attempts: dict[str, CancelToken] = {}
         self._folder = folder
+        self._reader = reader
         self._writer = writer
         self._clock = clock
         self._over = threading.Event()
@@ -39,6 +46,15 @@ class LeaseHeartbeat:
         """Leases may be left that could not be given back: the lock file stays, so that they are seen to be a dead
         owner's at once, not when they expire."""
         self._abandoned = True
+
+    @contextmanager
+    def watching(self, attempt_id: str, cancelled: CancelToken) -> Iterator[None]:
+        """Cancel the attempt when its lease turns out to be lost, for as long as the block runs."""
+        self._attempts[attempt_id] = cancelled
+        try:
+            yield
+        finally:
+            del self._attempts[attempt_id]
 
     def __enter__(self) -> LeaseHeartbeat:
         try:
@@ -66,11 +82,18 @@ class LeaseHeartbeat:
     def _beat(self) -> None:
         while not self._over.wait(self.lease.total_seconds() / 3):
             try:
-                self._writer.renew_leases(self.owner, self._clock.now() + self.lease)
+                self._renew()
             except GraphError:
                 continue  # the graph is away: the next write of an attempt says so, with all its patience
             except Exception:  # the leases would expire unseen; fences make it safe to go on
                 _log.exception("A lease could not be renewed.")
+
+    def _renew(self) -> None:
+        begun = dict(self._attempts)  # before the look: what is claimed after it is not in its answer
+        self._writer.renew_leases(self.owner, self._clock.now() + self.lease)
+        held = self._reader.held_attempts(self.owner) if begun else frozenset()
+        for attempt_id in begun.keys() - held:
+            begun[attempt_id].cancel("Its task was cancelled in another shell, or taken over.")
 
 
 def dead_owners(owners: Iterable[str], folder: Path) -> tuple[str, ...]:

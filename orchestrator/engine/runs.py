@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,11 +14,12 @@ from orchestrator.domain.errors import PlanError, UserError
 from orchestrator.domain.lifecycle import OPEN_RUN
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import GraphReader
-from orchestrator.domain.progress import RunStarted
+from orchestrator.domain.progress import RunStarted, TaskLeftOut
 from orchestrator.domain.run import Run
 from orchestrator.domain.task import Task, TaskState
 from orchestrator.domain.text import counted
 from orchestrator.domain.usage import Usage
+from orchestrator.engine.left_out import left_out, startable
 from orchestrator.engine.loop.metering import RunMeter
 from orchestrator.engine.scheduler import Scheduler
 from orchestrator.engine.services import Services
@@ -37,8 +38,9 @@ class ExecuteOptions:
 
 
 def prepare_run(services: Services, plan: Plan, options: ExecuteOptions, home: Path) -> tuple[Scheduler, Run] | None:
-    """Open or join the plan's run; None when everything is completed already. Raises PlanError for a plan that may
-    not be executed and UserError for options that do not fit it."""
+    """Open or join the plan's run; None when nothing can be executed: everything wanted is completed, or left out,
+    which is told, or waits for that. Raises PlanError for a plan that may not be executed and UserError for options
+    that do not fit it."""
     if plan.status in ("draft", "rejected"):
         raise PlanError(
             f"Plan {plan.id} is {plan.status} and cannot be executed.",
@@ -49,11 +51,16 @@ def prepare_run(services: Services, plan: Plan, options: ExecuteOptions, home: P
     joins = newest is not None and newest.status in OPEN_RUN and not options.fresh
     if options.resume and not joins:
         raise UserError(f"Plan {plan.id} has no open run to resume.", next_step="Leave --resume out to start one.")
-    if not joins and not options.fresh and plan.status == "done":
+    states = services.reader.tasks(plan.id)
+    left = left_by(services, plan, states, options)
+    for each in left:
+        services.listener(each)
+    if not joins and not options.fresh and not startable(plan, states, left, keys):
         return None
     if joins and newest is not None:
         services = _bounded_as(services, newest)
-    run = services.writer.open_run(_new_run(services, plan, options, newest), fresh=options.fresh)
+    new = replace(_new_run(services, plan, options, newest), keys=keys or ())
+    run = services.writer.open_run(new, fresh=options.fresh, leave=[each.task for each in left])
     scheduler = Scheduler(services, plan, run, RunMeter(services, run), home=home, keys=keys)
     _tell(services, plan, run, options.parallel, keys)
     return scheduler, run
@@ -84,6 +91,16 @@ def _tell(services: Services, plan: Plan, run: Run, parallelism: int, keys: tupl
     )
 
 
+def left_by(
+    services: Services, plan: Plan, states: Sequence[TaskState], options: ExecuteOptions
+) -> tuple[TaskLeftOut, ...]:
+    """What an execution with these options would leave out: nothing, where it goes on with a run or starts all over."""
+    newest = services.reader.newest_run(plan.id)
+    if newest is None or newest.status in OPEN_RUN or options.fresh:
+        return ()
+    return left_out(services, plan, states, newest.head_commit, wanted(plan, options.keys))
+
+
 def find_plan(reader: GraphReader, repository_id: str, text: str | None) -> Plan:
     """The plan of an ID, or the repository's newest. Raises UserError when there is none."""
     if text is not None:
@@ -95,7 +112,7 @@ def find_plan(reader: GraphReader, repository_id: str, text: str | None) -> Plan
     if newest is None:
         raise UserError(
             "This repository has no plan yet.",
-            next_step='Make one: `orchestrate plan "what you want"`, or plan --file.',
+            next_step='Make one: `orchestrate plan "what you want"`, or load one with --file.',
         )
     return reader.plan(newest)
 

@@ -7,7 +7,7 @@ claim itself: a task becomes claimable in the transaction that completes its las
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from orchestrator.domain.progress import RunEnded, TaskEnded, Waiting
 from orchestrator.domain.run import Claim, ClaimRequest, Run
 from orchestrator.domain.task import TaskState
 from orchestrator.engine.attempt.run_attempt import run_attempt
+from orchestrator.engine.cancellation import CancelToken
 from orchestrator.engine.lease_heartbeat import LeaseHeartbeat, dead_owners
 from orchestrator.engine.loop.metering import RunMeter
 from orchestrator.engine.services import Services
@@ -63,7 +64,12 @@ class Scheduler:
         """Work until nothing is left, the run is halted, or interrupt() is called. Raises what is a defect of ours."""
         owner = self._services.ids.new("w")
         with LeaseHeartbeat(
-            owner, self._owners, self._services.writer, self._services.clock, self._services.settings.run.lease_s
+            owner=owner,
+            folder=self._owners,
+            reader=self._services.reader,
+            writer=self._services.writer,
+            clock=self._services.clock,
+            lease_s=self._services.settings.run.lease_s,
         ) as life:
             self._services.workspaces.sweep()
             self._close_orphans()
@@ -102,9 +108,10 @@ class Scheduler:
                     return
                 self._wait()
                 continue
+            cancelled = CancelToken(self._services.cancelled)
             try:
-                with self._meter.of_attempt(claim) as meter:
-                    run_attempt(self._services, self._plan, claim, meter)
+                with life.watching(claim.attempt_id, cancelled), self._meter.of_attempt(claim) as meter:
+                    run_attempt(replace(self._services, cancelled=cancelled), self._plan, claim, meter)
             except OrchestrateError as error:
                 self._halted(error)
             finally:
@@ -222,7 +229,8 @@ class Scheduler:
         return status
 
     def _status(self, tasks: tuple[TaskState, ...]) -> RunStatus:
-        statuses = {state.status for state in tasks}
+        keys = self._services.reader.run(self._run.id).keys  # of the whole run, whichever of them were ours
+        statuses = {state.status for state in tasks if not keys or state.task.key in keys}
         if statuses <= {"completed"} and self._halt is None:  # a branch that does not follow yet is a halt too
             return "completed"
         if (

@@ -14,6 +14,7 @@ from orchestrator.domain.events import (
     GuardCounters,
     GuardFired,
     ReplyReceived,
+    Resumed,
     ToolFinished,
     ToolRequested,
 )
@@ -60,13 +61,7 @@ class GuardSet:
         guards: tuple[Guard, ...] = (
             BudgetGuard(limits, budget),
             *usage_guards(limits),
-            RepetitionGuard.begin(limits),
-            SameErrorGuard(limits),
-            StallGuard.begin(limits),
-            NoActionGuard(limits),
-            ThrashGuard(limits),
-            MalformedGuard(limits),
-            WindowGuard(limits),
+            *_of_one_worker(limits),
         )
         if role == "worker":
             guards = (*guards, CheckpointGuard(limits, budget), ScopeGuard(allowed_paths))
@@ -167,13 +162,33 @@ class GuardSet:
             verdict for verdict in spoken if verdict is stopped or not isinstance(verdict, Stop)
         ]  # one end, one Stop
         repeats = _repeats(event) if isinstance(event, ReplyReceived) else self.repeats
-        after = GuardSet(self.limits, tuple(guard for guard, _ in pairs), duplicates, repeats, stopped)
-        return after, tuple(spoken)
+        guards = tuple(guard for guard, _ in pairs)
+        guards = self._begun_anew(guards) if isinstance(event, Resumed) else guards
+        return GuardSet(self.limits, guards, duplicates, repeats, stopped), tuple(spoken)
+
+    def _begun_anew(self, guards: tuple[Guard, ...]) -> tuple[Guard, ...]:
+        """The guards of a successor. What was used stays used; what was repeated was another conversation, of which it
+        knows nothing: making the first call of a dead worker once more is no repetition of its own."""
+        fresh = {type(guard): guard for guard in _of_one_worker(self.limits)}
+        return tuple(fresh.get(type(guard), guard) for guard in guards)
 
     def _failed(self, error: Exception) -> tuple[GuardSet, tuple[Verdict, ...]]:
         # "panel" is what recorded graphs call the set
         failed = Rule("panel", "guard_failed").stop(1, 0, {"error": f"{type(error).__name__}: {error}"})
         return replace(self, stopped=failed), (failed,)
+
+
+def _of_one_worker(limits: GuardLimits) -> tuple[Guard, ...]:
+    """The guards of what one worker does over and over."""
+    return (
+        RepetitionGuard.begin(limits),
+        SameErrorGuard(limits),
+        StallGuard.begin(limits),
+        NoActionGuard(limits),
+        ThrashGuard(limits),
+        MalformedGuard(limits),
+        WindowGuard(limits),
+    )
 
 
 def _repeats(event: ReplyReceived) -> frozenset[int]:

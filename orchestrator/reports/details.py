@@ -52,11 +52,15 @@ def details_of(reader: GraphReader, label: str, id_: str) -> PlanDetails | RunDe
     raise UserError(f"{id_} is a {label}; a plan, run, task or attempt can be shown.")
 
 
-def _task(reader: GraphReader, task_id: str) -> TaskDetails:
+def task_state(reader: GraphReader, task_id: str) -> TaskState:
+    """A task with what has become of it."""
     plan_id = ask_first(reader, "place", id=task_id)["plan"]
-    state = next(state for state in reader.tasks(plan_id) if state.task.id == task_id)
+    return next(state for state in reader.tasks(plan_id) if state.task.id == task_id)
+
+
+def _task(reader: GraphReader, task_id: str) -> TaskDetails:
     attempts = tuple(ask_graph(reader, "task_attempts", task=task_id))
-    return TaskDetails(state, attempts, ask_first(reader, "task_diagnosis", task=task_id))
+    return TaskDetails(task_state(reader, task_id), attempts, ask_first(reader, "task_diagnosis", task=task_id))
 
 
 def trees_of(reader: GraphReader, label: str, id_: str) -> tuple[str, str]:

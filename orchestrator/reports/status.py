@@ -53,7 +53,9 @@ def plan_and_run(reader: GraphReader, repository_id: str, wanted: str | None) ->
     if wanted is None:
         plan_id = reader.newest_plan(repository_id)
         if plan_id is None:
-            raise UserError("This repository has no plan yet.", next_step="Make one: orchestrate plan GOAL.")
+            raise UserError(
+                "This repository has no plan yet.", next_step='Make one: `orchestrate plan "what you want"`.'
+            )
         return plan_id, None
     label, found = reader.resolve(wanted, repository_id)
     if label == "Plan":

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar
 
 from orchestrator.domain.attempt import AttemptSummary, Check
+from orchestrator.domain.next_commands import next_commands
 from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.query import ResultRow
 from orchestrator.domain.review import Review
@@ -89,7 +90,7 @@ class HeldFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """An attempt in full. `steps` are in the order in which they happened."""
+    """An attempt in full. `steps` are in the order in which they happened, `next` are commands to paste."""
 
     plan_id: str
     task_id: str
@@ -101,6 +102,7 @@ class Timeline:
     checks: tuple[Check, ...]
     review: Review | None
     diagnosis: Mapping[str, Any] = field(default_factory=dict)
+    next: tuple[str, ...] = ()
 
 
 _Step = TypeVar("_Step", TimelineTurn, TimelineCall)
@@ -126,6 +128,16 @@ def attempt_timeline(reader: GraphReader, attempt_id: str) -> Timeline:
         checks=attempt.checks,
         review=reader.review_of(attempt_id),
         diagnosis=ask_first(reader, "task_diagnosis", task=place["task"]),
+        next=_next(reader, place, attempt),
+    )
+
+
+def _next(reader: GraphReader, place: ResultRow, attempt: AttemptSummary) -> tuple[str, ...]:
+    if attempt.stop_reason is None:
+        return ()
+    known = place["key"] if reader.newest_plan(place["repository"]) == place["plan"] else place["task"]
+    return next_commands(
+        attempt.stop_reason, place["status"], plan=place["plan"], task=known, budget=attempt.tool_call_budget
     )
 
 

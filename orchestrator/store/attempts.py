@@ -68,7 +68,10 @@ class Attempts(Records):
         def work(tx: Transaction) -> AttemptSummary:
             rows = tx.run("attempt_read", attemptId=attempt_id)
             if not rows:
-                raise UserError(f"There is no attempt {attempt_id}.", next_step="`orchestrate show TASK` lists them.")
+                raise UserError(
+                    f"There is no attempt {attempt_id}.",
+                    next_step="`orchestrate list runs` names the runs, whose attempts show lists.",
+                )
             stored = rows[0]["attempt"]
             found = self._findings(tx, "attempt_findings", attempt_id)
             raised = self._findings(tx, "review_findings", attempt_id)

@@ -43,7 +43,10 @@ class EventReader(Records):
 
         rows = self._connection.read(work)
         if not rows["attempt_read"]:
-            raise UserError(f"There is no attempt {attempt_id}.", next_step="`orchestrate show TASK` lists them.")
+            raise UserError(
+                f"There is no attempt {attempt_id}.",
+                next_step="`orchestrate list runs` names the runs, whose attempts show lists.",
+            )
         return tuple(self._story(rows))
 
     def _story(self, rows: Mapping[str, list[Row]]) -> Iterator[Event]:

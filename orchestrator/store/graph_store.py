@@ -18,6 +18,7 @@ from orchestrator.store.endpoint import EndpointSource, Server, neo4j_endpoint
 from orchestrator.store.event_reader import EventReader
 from orchestrator.store.event_writer import EventWriter
 from orchestrator.store.leases import Leases
+from orchestrator.store.orders import Orders
 from orchestrator.store.plans import Plans
 from orchestrator.store.records import Redaction
 from orchestrator.store.runs import Runs
@@ -31,6 +32,11 @@ class GraphStore:
 
     def __init__(self, connection: Connection, redaction: Redaction) -> None:
         self._connection = connection
+        self._take_plans_and_runs(connection, redaction)
+        self._take_attempts(connection, redaction)
+        self.query = UserQueries(connection).query
+
+    def _take_plans_and_runs(self, connection: Connection, redaction: Redaction) -> None:
         plans = Plans(connection, redaction)
         self.register_repository = plans.register_repository
         self.store_plan = plans.store_plan
@@ -48,11 +54,19 @@ class GraphStore:
         self.owners = runs.owners
         self.spans = runs.spans
         self.spend = runs.spend
+        orders = Orders(connection, redaction)
+        self.retry_task = orders.retry_task
+        self.cancel_task = orders.cancel_task
+        self.cancel_run = orders.cancel_run
+        self.trees_of_task = orders.trees_of_task
+
+    def _take_attempts(self, connection: Connection, redaction: Redaction) -> None:
         leases = Leases(connection, redaction)
         self.claim = leases.claim
         self.renew_leases = leases.renew_leases
         self.orphans = leases.orphans
         self.close_interrupted = leases.close_interrupted
+        self.held_attempts = leases.held_attempts
         attempts = Attempts(connection, redaction)
         self.describe_attempt = attempts.describe_attempt
         self.await_review = attempts.await_review
@@ -67,7 +81,6 @@ class GraphStore:
         self.record = writer.record
         self.reserve = writer.reserve
         self.events = EventReader(connection, redaction).events
-        self.query = UserQueries(connection).query
 
     @property
     def server(self) -> Server:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from operator import itemgetter
 
-from orchestrator.domain.lifecycle import check_transition
+from orchestrator.domain.lifecycle import AttemptStatus, check_transition
 from orchestrator.domain.run import Claim, ClaimRequest, Orphan
 from orchestrator.domain.task import Task
 from orchestrator.store.connection import Row, Transaction
@@ -44,6 +44,10 @@ class Leases(Records):
         rows = self._connection.write(lambda tx: tx.run("leases_renew", owner=owner, until=iso(until)))
         return int(rows[0]["renewed"]) if rows else 0
 
+    def held_attempts(self, owner: str) -> frozenset[str]:
+        """The ids of the attempts whose tasks an owner holds."""
+        return frozenset(row["id"] for row in self._rows("attempts_held", owner=owner))
+
     def orphans(self, run_id: str, at: datetime, dead_owners: Sequence[str]) -> tuple[Orphan, ...]:
         """Attempts of the run whose lease expired or whose owner is among the dead."""
         rows = self._rows("orphans_read", runId=run_id, live=LIVE, at=iso(at), dead=list(dead_owners))
@@ -61,15 +65,14 @@ class Leases(Records):
             check_transition("Task", task["status"], "pending")
             check_transition("Attempt", found[0]["status"], "interrupted")
             higher = orphan.fence + 1
-            tx.run("calls_interrupt", attemptId=orphan.attempt_id)
-            lived = orphan.last_event_at - orphan.started_at
-            tx.run(
-                "attempt_interrupt",
-                attemptId=orphan.attempt_id,
+            cut_off(
+                tx,
+                orphan.attempt_id,
+                status="interrupted",
                 fence=higher,
-                at=iso(at),
+                at=at,
+                lived=orphan.last_event_at - orphan.started_at,
                 detail=f"The process that worked on it is gone; it was last heard of at {iso(orphan.last_event_at)}.",
-                durationMs=lived.total_seconds() * 1000,
             )
             tx.run("task_reopen", taskId=orphan.task_id, fence=higher)
             return True
@@ -125,3 +128,20 @@ class Leases(Records):
             owner=request.owner,
             at=request.at,
         )
+
+
+def cut_off(
+    tx: Transaction,
+    attempt_id: str,
+    *,
+    status: AttemptStatus,
+    fence: int,
+    at: datetime,
+    lived: timedelta,
+    detail: str,
+) -> None:
+    """Close a locked attempt for who works on it no more, with what it came to; unfinished calls are interrupted."""
+    tx.run("calls_interrupt", attemptId=attempt_id)
+    duration_ms = lived.total_seconds() * 1000
+    closed = {"status": status, "fence": fence, "at": iso(at), "detail": detail, "durationMs": duration_ms}
+    tx.run("attempt_cut_off", attemptId=attempt_id, **closed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from datetime import datetime
 
 from orchestrator.domain.errors import UserError
@@ -23,10 +24,10 @@ _RESET = [status for status in allowed_from("Task", "pending") if status not in 
 class Runs(Records):
     """Runs."""
 
-    def open_run(self, run: Run, *, fresh: bool = False) -> Run:
+    def open_run(self, run: Run, *, fresh: bool = False, leave: Sequence[str] = ()) -> Run:
         """Join the plan's open run (an interrupted one is running again, under the settings of who joins), or create
-        `run` with every task that is not completed set to pending. `fresh` cancels an open run and resets all. Raises
-        UserError for an unknown plan."""
+        `run` with every task that it is about and that is not completed set to pending, but for those whose keys are in
+        `leave`. `fresh` cancels an open run and resets the completed ones too. Raises UserError for an unknown plan."""
         row = self._row(run, without=("joined",), name=f"Run {run.id} of {run.plan_id}")
 
         def work(tx: Transaction) -> Run:
@@ -37,8 +38,8 @@ class Runs(Records):
             if found and (not fresh or found[0].id == run.id):
                 return _join(tx, found[0], run)
             for other in found:
-                _move(tx, other.id, other.status, "cancelled", run.started_at)
-            _start_over(tx, run, row, fresh=fresh)
+                move_run(tx, other.id, other.status, "cancelled", run.started_at)
+            _start_over(tx, run, row, fresh=fresh, leave=leave)
             return dataclasses.replace(run, joined=False)
 
         return self._connection.write(work)
@@ -53,7 +54,7 @@ class Runs(Records):
                 raise UserError(f"There is no run {run_id}.")
             if rows[0]["status"] == status:
                 return
-            _move(tx, run_id, rows[0]["status"], status, at)
+            move_run(tx, run_id, rows[0]["status"], status, at)
             if status == "completed" and not tx.run("plan_unfinished", planId=rows[0]["planId"])[0]["unfinished"]:
                 tx.run("plan_status", planId=rows[0]["planId"], status="done")
 
@@ -94,7 +95,7 @@ class Runs(Records):
         return summed_usage(rows[0]) if rows else Usage()
 
 
-def _move(tx: Transaction, run_id: str, current: RunStatus, status: RunStatus, at: datetime) -> None:
+def move_run(tx: Transaction, run_id: str, current: RunStatus, status: RunStatus, at: datetime) -> None:
     """Set a locked run's status. Raises TransitionError."""
     check_transition("Run", current, status)
     tx.run("run_status", runId=run_id, status=status, finishedAt=None if status in OPEN_RUN else iso(at))
@@ -102,20 +103,30 @@ def _move(tx: Transaction, run_id: str, current: RunStatus, status: RunStatus, a
 
 def _join(tx: Transaction, found: Run, asked: Run) -> Run:
     if found.status != "running":
-        _move(tx, found.id, found.status, "running", asked.started_at)
+        move_run(tx, found.id, found.status, "running", asked.started_at)
+    keys = tuple(dict.fromkeys((*found.keys, *asked.keys))) if found.keys and asked.keys else ()
+    tx.run("run_keys", runId=found.id, keys=list(keys))
     tx.run("run_settings", runId=found.id, settingsJson=asked.settings_json)
     return dataclasses.replace(
-        found, status="running", finished_at=None, settings_json=asked.settings_json, joined=found.id != asked.id
+        found,
+        status="running",
+        finished_at=None,
+        settings_json=asked.settings_json,
+        keys=keys,
+        joined=found.id != asked.id,
     )
 
 
-def _start_over(tx: Transaction, run: Run, row: Row, *, fresh: bool) -> None:
-    tx.run("attempts_cancel", planId=run.plan_id, live=allowed_from("Attempt", "cancelled"), at=iso(run.started_at))
-    tx.run("tasks_reset", planId=run.plan_id, statuses=[*_RESET, "completed"] if fresh else _RESET)
-    tx.run("plan_status", planId=run.plan_id, status="ready")
+def _start_over(tx: Transaction, run: Run, row: Row, *, fresh: bool, leave: Sequence[str]) -> None:
+    plan_id, live = run.plan_id, allowed_from("Attempt", "cancelled")
+    keys = [] if fresh else list(run.keys)  # on the plan's base nothing is done yet, whatever is to be done now
+    tx.run("attempts_cancel", planId=plan_id, keys=keys, live=live, at=iso(run.started_at))
+    statuses = [*_RESET, "completed"] if fresh else _RESET
+    tx.run("tasks_reset", planId=plan_id, statuses=statuses, keys=keys, leave=list(leave))
+    tx.run("plan_status", planId=plan_id, status="ready")
     tx.run("run_store", run=row)
-    for rejected in tx.run("tasks_with_status", planId=run.plan_id, statuses=["rejected"]):
-        block_dependents(tx, rejected["id"], rejected["key"])
+    for barring in tx.run("tasks_with_status", planId=plan_id, statuses=["failed", "rejected"]):
+        block_dependents(tx, barring["id"], barring["key"])
     tx.run("tasks_ready", planId=run.plan_id)
 
 

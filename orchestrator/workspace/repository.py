@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from orchestrator.workspace.dirt import Dirt, sort_dirt
 from orchestrator.workspace.filesystem import FULL, disk_error
 from orchestrator.workspace.git import Git, require_version
 from orchestrator.workspace.paths import printable
+from orchestrator.workspace.repository_id import repository_id
 
 OUR_NAME = "orchestrate"
 OUR_EMAIL = "orchestrate@localhost"
@@ -49,9 +49,9 @@ class UserRepository:
 
     @property
     def record(self) -> Repository:
-        """The repository as the graph knows it; the id is derived from the root path."""
-        digest = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]
-        return Repository(f"r{digest}", str(self.root), self.remote, self.default_branch)
+        """The repository as the graph knows it."""
+        id_ = repository_id(self.common_dir, self.home, self.root)
+        return Repository(id_, str(self.root), self.remote, self.default_branch)
 
     @property
     def dirt(self) -> Dirt:

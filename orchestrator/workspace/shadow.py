@@ -92,6 +92,7 @@ class Shadow:
         """One commit on `head` with what changed from `base` to `tree`, anchored; no branch moves. Both sides become
         commits on `base` first, so that git finds exactly that as the merge base (its --merge-base came in 2.40)."""
         objects = self.objects()
+        self.tree_of(base)  # what is gone from here is our own trouble, said in words
         ours = self._commit(objects, self.tree_of(head), base, "the run's head")
         theirs = self._commit(objects, self.tree_of(tree), base, "the attempt's tree")
         asked = self.git.ask("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)

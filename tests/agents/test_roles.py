@@ -22,6 +22,7 @@ from orchestrator.domain.assignment import (
     DependencyResult,
     GrantRequest,
     PlanningAssignment,
+    RepeatedCall,
     ReviewAssignment,
 )
 from orchestrator.domain.attempt import Check
@@ -136,6 +137,15 @@ def test_a_worker_is_told_its_task_bounds_and_how_to_finish(desk: World, workspa
         "finish_task",
         "give_up",
     ]
+
+
+def test_a_retried_task_is_told_the_note_and_what_was_repeated(desk: World, workspace: Workspace) -> None:
+    """The person's words stand as they are; what a model wrote stands in a fence that it cannot close."""
+    again = RepeatedCall(tool="search", arguments='{"pattern": "```"}', result="none", times=7)
+    assignment = replace(ASSIGNMENT, task=replace(TASK, note="Use `fetch`."), repeated=(again,))
+    _, told, _ = _sent(desk, WorkerRole(lambda name: desk.chat).begin(assignment, workspace))
+    assert "says:\n\nUse `fetch`." in told
+    assert '````\n7 times: search {"pattern": "```"} -> none\n````' in told
 
 
 def test_a_next_attempt_is_told_what_was_wrong(desk: World, workspace: Workspace) -> None:

@@ -118,7 +118,7 @@ def test_a_failed_execute_says_what_to_look_at_next(fresh: Story) -> None:
     ending = done.stderr[done.stderr.index("Task first failed") :]
     assert "second.py" in ending
     assert "Its diff:   orchestrate show " in ending
-    assert "Next:       orchestrate execute --task first" in ending
+    assert "Next:       orchestrate retry first" in ending
 
 
 def test_execute_of_one_task_succeeds_beside_a_failed_one(fresh: Story) -> None:

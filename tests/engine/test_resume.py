@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -11,13 +11,18 @@ import pytest
 from orchestrator.app import App
 from orchestrator.domain.events import Event, ToolRequested
 from orchestrator.domain.run import Claim, ClaimRequest, Orphan
+from orchestrator.domain.task import Retry
 from orchestrator.engine import runs
 from orchestrator.engine.attempt.resume import Start, find_start
+from orchestrator.engine.attempt.run_attempt import run_attempt
+from orchestrator.engine.cancellation import CancelToken
+from orchestrator.engine.lease_heartbeat import LeaseHeartbeat
 from orchestrator.engine.runs import ExecuteOptions
 from orchestrator.planning.source import PlanSource
 from orchestrator.planning.validate import examine
 from orchestrator.store.graph_store import GraphStore
-from tests.support.samples import T0, attempt_owner, call, finished, reply, turn
+from tests.support.processes import wait_until
+from tests.support.samples import T0, attempt_owner, call, finished, new_id, reply, turn, unfinished
 from tests.support.story import Story, git, make_repository
 
 PLAN = {
@@ -34,6 +39,11 @@ class Stage:
     app: App
     run_id: str
     plan_id: str
+
+    @property
+    def task_id(self) -> str:
+        """Its only task's."""
+        return self.app.graph.tasks(self.plan_id)[0].task.id
 
     @property
     def head(self) -> str:
@@ -63,6 +73,18 @@ class Stage:
         workspace.close()
         self.app.graph.await_review(claim, "Done.", tree, self.app.clock.now())
         return tree
+
+    def end(self, claim: Claim, status: str, reason: str, tree: str) -> None:
+        """The attempt ends so, as its task's last one, and leaves a tree."""
+        result = replace(unfinished("failed"), stop_reason=reason, tree_after=tree)
+        self.app.graph.conclude(claim, replace(result, attempt_status=status))  # type: ignore[arg-type]
+
+    def retry(self, **added: str) -> Start:
+        """A person has the task tried again; where its next attempt begins."""
+        at = self.app.clock.now()
+        retry = Retry(id=new_id("y"), task_id=self.task_id, task_key="t", at=at, **added)  # type: ignore[arg-type]
+        self.app.graph.retry_task(self.plan_id, retry)
+        return find_start(self.app.services(), self.claim())
 
     def die(self, claim: Claim) -> None:
         """The process of an attempt is killed, and the next one sees it."""
@@ -152,3 +174,92 @@ def test_finished_work_that_no_longer_merges_is_done_again(stage: Stage) -> None
 
     assert start.submitted is None
     assert start.tree == stage.app.workspaces.tree_of(moved)
+
+
+def test_a_retried_task_begins_at_the_head_after_a_stop(stage: Stage) -> None:
+    """Its analysis is told, its work is not gone on with; unless a person names a tree that it left."""
+    first = stage.claim()
+    stage.begin(first)
+    workspace = stage.app.workspaces.open(first.attempt_id, stage.head, head=stage.head)
+    workspace.write("a.txt", b"half done")
+    tree = workspace.snapshot()
+    workspace.close()
+    stage.end(first, "stopped", "stalled", tree)
+
+    start = stage.retry()
+
+    assert (start.tree, start.earlier, start.stage) == (stage.app.workspaces.tree_of(stage.head), (), 2)
+    assert start.previous is not None
+    assert start.previous.id == first.attempt_id
+    stage.app.graph.cancel_task(stage.task_id, stage.app.clock.now())
+    (known,) = stage.app.graph.trees_of_task(stage.task_id, tree[:9])
+    assert known == (tree, stage.head)
+    assert stage.retry(from_tree=tree, from_base=stage.head).tree == tree
+
+
+def test_a_tree_that_was_named_is_begun_with_once(stage: Stage) -> None:
+    """The attempt that began with it was stopped: one in a new run begins at the head again."""
+    first = stage.claim()
+    stage.begin(first)
+    tree = stage.work(first, "half done")
+    stage.end(first, "rejected", "gate_failed", tree)
+    graph, at = stage.app.graph, stage.app.clock.now()
+    named = Retry(id=new_id("y"), task_id=stage.task_id, task_key="t", at=at, from_tree=tree, from_base=stage.head)
+    graph.retry_task(stage.plan_id, named)
+    second = stage.claim()
+    assert stage.begin(second).tree == tree
+    stage.end(second, "stopped", "stalled", tree)
+    graph.finish_run(stage.run_id, "failed", at)
+    stage.run_id = graph.open_run(replace(graph.run(stage.run_id), id=new_id("r"), status="running")).id
+
+    assert find_start(stage.app.services(), stage.claim()).tree == stage.app.workspaces.tree_of(stage.head)
+
+
+def test_a_retried_task_goes_on_from_what_was_rejected(stage: Stage) -> None:
+    """As a further attempt would have: with the rejected work, and its findings."""
+    first = stage.claim()
+    stage.begin(first)
+    tree = stage.work(first, "wrong")
+    stage.end(first, "rejected", "gate_failed", tree)
+
+    start = stage.retry()
+
+    assert (start.tree, start.earlier, start.stage) == (tree, (), 1)
+    assert start.previous is not None
+    assert start.previous.status == "rejected"
+
+
+def test_an_attempt_whose_start_cannot_be_found_counts(stage: Stage) -> None:
+    """The rejected work's commit is gone from the Shadow: each attempt fails before it begins, and the second one of
+    them is the task's last."""
+    first = stage.claim()
+    stage.app.graph.describe_attempt(first, {"tree_before": "1" * 40, "base_commit": "2" * 40, "model": "m"})
+    stage.app.graph.await_review(first, "Done.", "1" * 40, stage.app.clock.now())
+    rejected = replace(unfinished(), attempt_status="rejected", stop_reason="gate_failed", tree_after="1" * 40)
+    stage.app.graph.conclude(first, rejected)
+    plan, services = stage.app.graph.plan(stage.plan_id), stage.app.services()
+
+    results = [run_attempt(services, plan, stage.claim(), None) for _ in range(2)]
+
+    assert [result and (result.stop_reason, result.task_status) for result in results] == [
+        ("workspace_error", "pending"),
+        ("workspace_error", "failed"),
+    ]
+    start = stage.retry()
+    assert (start.base, start.tree) == (stage.head, stage.app.workspaces.tree_of(stage.head))
+
+
+def test_the_heartbeat_ends_an_attempt_that_was_cancelled(stage: Stage, tmp_path: Path) -> None:
+    """Whoever holds no lease any more is told so without writing anything; the others work on."""
+    claim = stage.claim()
+    graph, cancelled, other = stage.app.graph, CancelToken(), CancelToken()
+    life = LeaseHeartbeat(
+        owner="me", folder=tmp_path / "owners", reader=graph, writer=graph, clock=stage.app.clock, lease_s=0.3
+    )
+    with life, life.watching(claim.attempt_id, cancelled):
+        assert graph.cancel_task(claim.task.id, stage.app.clock.now())
+        wait_until(cancelled.is_set)
+    assert "cancelled in another shell" in cancelled.reason
+    assert not other.is_set()
+    assert CancelToken(cancelled).is_set()
+    assert CancelToken(cancelled).reason == cancelled.reason

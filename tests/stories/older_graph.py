@@ -53,7 +53,8 @@ def write(repository: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     _export(repository, folder / USERS)
     _export(_home(repository) / "shadow.git", folder / SHADOW)
-    places = {value: f"${name}" for name, value in _parameters(repository).items()}
+    kept = (_home(repository) / "repository-id").read_text().strip()  # a loaded one has what release 0.1 derives
+    places = {value: f"${name}" for name, value in (_parameters(repository) | {"repository": kept}).items()}
     nodes, relationships = _run(_home(repository), [NODES, RELATIONSHIPS], {})
     statements = [
         *schema_statements(),

@@ -86,6 +86,12 @@ def continued(older: Story, read: Answers, replayed: int) -> Answers:
     return {**json.loads(done.stdout), "told": done.stderr}
 
 
+def test_an_older_repository_keeps_the_id_that_its_path_gave(older: Story, read: Answers) -> None:
+    """So its records are found, and still are when it is moved."""
+    kept = (older.home / "repository-id").read_text().strip()
+    assert older.ask("MATCH (r:Repository) RETURN r.id AS id") == [{"id": kept}]
+
+
 def test_status_tells_how_an_older_run_stands(read: Answers) -> None:
     """Tasks, attempts, scores and costs are those that were recorded."""
     status = read["status"]

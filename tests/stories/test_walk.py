@@ -155,15 +155,19 @@ def test_work_outside_the_allowed_paths_is_refused_and_shell_writes_are_found(st
     assert {(row["code"], row["locus"]) for row in findings} == {("out_of_scope", "test_calc.py")}
 
 
-def test_a_part_of_a_plan_leaves_an_open_run(story: Story, model: Serve) -> None:
-    """--task does that task alone and says how the rest goes on; then nothing is left, however often one asks."""
+def test_a_part_of_a_plan_is_a_run_of_its_own(story: Story, model: Serve) -> None:
+    """--task does that task alone in a run that is over then, the rest is done in another one on top of it; then
+    nothing is left, however often one asks."""
     model(script(*(worker(k, call("write_file", path=f"{k}.txt", file_text=k), finish()) for k in "ab"), review()))
     story.plan(plan_of(task("a", writes=["a.txt"]), task("b", writes=["b.txt"])))
 
-    assert "The run is open: orchestrate execute goes on" in story.ok("execute", "--task", "a")
-    assert "The run is open" not in story.ok("execute")
+    assert "The run is open" not in story.ok("execute", "--task", "a")
+    assert story.ask("MATCH (p:Plan) RETURN p.status AS s") == [{"s": "ready"}]
+    story.ok("execute")
     assert "Every task of the plan was completed before" in story.run("execute").stderr
-    assert story.ask("MATCH (r:Run) RETURN count(r) AS runs") == [{"runs": 1}]
+    runs = story.ask("MATCH (r:Run) RETURN r.status AS s, r.branch AS branch ORDER BY r.startedAt")
+    assert [run["s"] for run in runs] == ["completed"] * 2
+    assert int(git(story.repository, "rev-list", "--count", f"main..{runs[1]['branch']}")) == 2
 
 
 HEADING = {
@@ -185,13 +189,15 @@ class Subtract(unittest.TestCase):
 
 
 def test_a_new_run_tells_a_task_why_a_bound_stopped_it(story: Story, model: Serve) -> None:
-    """After a stop by a bound, a second execute tells the worker why; its stage is 2, the Decision's too."""
+    """After a stop by a bound, a second execute under another limit tells the worker why; its stage is 2, the
+    Decision's too."""
     spiral = worker("subtract", call("read_file", path="calc.py"), attempt=1)
     served = model(script(spiral, worker("subtract", WRITE, finish(), attempt=2), review()))
     story.environ["ORCHESTRATE_RUN_MAX_STOPPED_ATTEMPTS"] = "1"
     story.plan(plan_of(task("subtract")))
     assert story.run("execute").returncode == 1
 
+    story.environ["ORCHESTRATE_GUARDS_STALL_BATCHES"] = "4"
     story.ok("execute")
 
     told = next(str(b["messages"][1]["content"]) for b in served.requests if "Attempt: 2" in str(b["messages"][1]))

@@ -69,7 +69,7 @@ def task_details_view(full: TaskDetails, *, codes: bool = False) -> RenderableTy
     parts.append(attempts_table(full.attempts, codes=codes) if full.attempts else Text("No attempt yet."))
     if full.diagnosis:
         parts.append(Text(f"\n{clean(full.diagnosis['summary'])}"))
-        parts += [Text(f"next: {clean(action)}") for action in full.diagnosis.get("actions") or []]
+        parts += [Text(f"advice: {clean(action)}") for action in full.diagnosis.get("actions") or []]
     return Group(*parts)
 
 

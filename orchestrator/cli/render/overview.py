@@ -93,7 +93,7 @@ def run_view(found: PlanOverview, *, codes: bool = False) -> RenderableType:
         if run.head_commit != run.base_commit:
             parts.append(Text(f"The accepted work is on branch {clean(run.branch)}: git merge {clean(run.branch)}"))
         if run.status == "interrupted":
-            parts.append(Text("The run is open: orchestrate execute goes on with the tasks that are left."))
+            parts.append(Text("The run is open: `orchestrate execute` goes on with the tasks that are left."))
     return Group(*parts)
 
 

@@ -128,7 +128,9 @@ def _ending(story: Timeline, *, codes: bool) -> Text:
     if attempt.stop_detail:
         text.append(f". {clean(attempt.stop_detail)}")
     for action in _actions(story):
-        text.append(f"\nnext: {clean(action)}")
+        text.append(f"\nadvice: {clean(action)}")
+    for command in story.next:
+        text.append(f"\nnext: {clean(command)}")
     return text.append(f"\ndiff: orchestrate show {attempt.id} --diff")
 
 
@@ -148,7 +150,7 @@ def failure_text(story: Timeline, *, codes: bool = False) -> str:
     lines += _last_output(story)
     lines.append(f"Its story:  orchestrate show {attempt.id}")
     lines.append(f"Its diff:   orchestrate show {attempt.id} --diff")
-    lines.append(f"Next:       orchestrate execute --task {clean(story.task_key)}")
+    lines += [f"Next:       {clean(command)}" for command in story.next]
     return "\n".join(lines)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from orchestrator.domain.assignment import Assignment, DependencyResult
+from orchestrator.domain.assignment import Assignment, DependencyResult, RepeatedCall
 from orchestrator.domain.attempt import AttemptSummary
 from orchestrator.domain.errors import ToolError
 from orchestrator.domain.plan import Plan
@@ -21,6 +21,7 @@ from orchestrator.engine.loop.conversation import Conversation
 from orchestrator.engine.loop.metering import Meter
 from orchestrator.engine.loop.progress import ProgressFeed, TurnLog
 from orchestrator.engine.services import Services
+from orchestrator.guards.repeated import repeated_calls
 
 
 def do_work(
@@ -64,9 +65,17 @@ def _assignment(services: Services, plan: Plan, claim: Claim, start: Start, work
         findings=tuple(f for f in previous.findings if f.blocking) if previous else (),
         failed_checks=tuple(c for c in previous.checks if c.outcome != "passed") if previous else (),
         previous=previous,
+        repeated=_repeated(services, previous),
         progress_every=services.settings.guards.progress_every,
         surroundings=workspace.surroundings,
     )
+
+
+def _repeated(services: Services, previous: AttemptSummary | None) -> tuple[RepeatedCall, ...]:
+    """What the attempt before did over and over, if a bound stopped it: the way that this one is not to take."""
+    if previous is None or previous.status != "stopped":
+        return ()
+    return repeated_calls(services.reader.events(previous.id))
 
 
 def _controls(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from orchestrator.domain.attempt import AttemptResult, Owner
+from orchestrator.domain.attempt import AttemptResult, AttemptSummary, Owner
 from orchestrator.domain.errors import GraphError, StaleFenceError, WorkspaceError
 from orchestrator.domain.events import Resumed
 from orchestrator.domain.lifecycle import TASK_ENDED
@@ -35,6 +35,13 @@ def attempt_journal(services: Services, claim: Claim, start: Start, subscribers:
     if start.last_event_at is not None:
         journal.append(Resumed(at=services.clock.now(), last_event_at=start.last_event_at))
     return journal
+
+
+def counted_attempts(history: Sequence[AttemptSummary], claim: Claim) -> tuple[AttemptSummary, ...]:
+    """Those of a claimed task's attempts that count with this one: the earlier ones of this run, since a person had the
+    task tried again."""
+    numbers = range(claim.task.retried_after + 1, claim.number)
+    return tuple(attempt for attempt in history if attempt.run_id == claim.run_id and attempt.number in numbers)
 
 
 class AttemptRecord:
@@ -74,6 +81,7 @@ class AttemptRecord:
             "tool_call_budget": budget,
             "stage": start.stage,
             "limits_json": json.dumps(limits, sort_keys=True),
+            "prompt_hash": task.words_hash,
             "follows": start.earlier[-1].id if start.earlier else None,
         }
         self._services.writer.describe_attempt(self._claim, described)
@@ -111,6 +119,7 @@ class AttemptRecord:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
         if isinstance(error, StaleFenceError):
+            self._tell_lost()
             return True  # another process goes on with the task: nothing to conclude, nothing to end
         if self.result is not None or not isinstance(error, Exception) or isinstance(error, GraphError):
             return False
@@ -118,6 +127,7 @@ class AttemptRecord:
         try:
             self.close(end)
         except StaleFenceError:
+            self._tell_lost()
             return True
         if end.halt is not None:
             raise end.halt
@@ -130,7 +140,7 @@ class AttemptRecord:
         return attempt_result(
             replace(end, number=self._claim.number),
             policy=RetryPolicy(task.max_attempts, run.max_stopped_attempts),
-            earlier=start.earlier if start else (),
+            earlier=start.earlier if start else counted_attempts(self._services.reader.history(task.id), self._claim),
             stage=start.stage if start else 1,
             tree=verified_tree or worked_on or (start.tree if start else None),
             worker_output=self.worker_output,
@@ -139,6 +149,29 @@ class AttemptRecord:
             duration_ms=(self._services.clock.monotonic() - self._began) * 1000,
             commit=commit,
             head_before=head_before,
+        )
+
+    def _tell_lost(self) -> None:
+        """One that was cancelled is over for whoever watches; one that was taken over goes on elsewhere."""
+        claim, now = self._claim, self._services.clock.now()
+        lost = self._services.reader.attempt(claim.attempt_id)
+        if lost.status != "cancelled":
+            return
+        self._services.listener(
+            AttemptFinished(
+                at=now,
+                task=claim.task.key,
+                attempt=claim.number,
+                attempt_id=claim.attempt_id,
+                status=lost.status,
+                stop_reason=lost.stop_reason or "",
+                detail=lost.stop_detail or "",
+                calls_used=lost.usage.tool_call_count,
+                budget=lost.tool_call_budget,
+                tokens=lost.usage.tokens,
+                cost_usd=lost.usage.cost_usd,
+                duration_ms=(now - claim.at).total_seconds() * 1000,
+            )
         )
 
     def _tell(self, result: AttemptResult) -> None:

@@ -15,7 +15,7 @@ from orchestrator.domain.attempt import AttemptSummary
 from orchestrator.domain.events import Event, ScopeDecided, ToolFinished
 from orchestrator.domain.ports import Workspaces
 from orchestrator.domain.run import Claim
-from orchestrator.engine.attempt.record import AttemptRecord
+from orchestrator.engine.attempt.record import AttemptRecord, counted_attempts
 from orchestrator.engine.services import Services
 from orchestrator.gates.retry import resumes
 
@@ -51,17 +51,19 @@ class Start:
 def find_start(services: Services, claim: Claim) -> Start:
     """Read what became of the task's earlier attempts in this run and decide where this one begins."""
     head = services.reader.run(claim.run_id).head_commit
-    history = [a for a in services.reader.history(claim.task.id) if a.id != claim.attempt_id]
-    earlier = tuple(a for a in history if a.run_id == claim.run_id)
+    history = services.reader.history(claim.task.id)
+    earlier = counted_attempts(history, claim)
     cut_off = _trailing_cut_off(earlier)
     before = earlier[: len(earlier) - len(cut_off)]
-    previous = before[-1] if before else _stopped_before(history, claim.run_id)
+    previous, goes_on = (before[-1], True) if before else _told_before(claim, history, earlier)
     events = {attempt.id: services.reader.events(attempt.id) for attempt in cut_off}
     inherited = tuple(event for attempt in cut_off for event in events[attempt.id])
     begun = [attempt for attempt in cut_off if attempt.base_commit is not None]  # the others died before they began
     last = begun[-1] if begun else None
-    source = last or (previous if before else None)
-    base, tree, carried = _ground(services.workspaces, source, events.get(source.id, ()) if source else (), head)
+    source = last or (previous if goes_on else None)
+    asked = _asked_for(claim, history)
+    kept = asked or (_kept(source, events.get(source.id, ())) if source else None)
+    base, tree, carried = _ground(services.workspaces, kept, head)
     return Start(
         base=base,
         base_tree=services.workspaces.tree_of(base),
@@ -85,12 +87,27 @@ def take_over(start: Start, record: AttemptRecord) -> Work | None:
     return Work(output=start.submitted.worker_output, tree=start.tree, allowed_paths=start.allowed_paths)
 
 
-def _stopped_before(history: Sequence[AttemptSummary], run_id: str) -> AttemptSummary | None:
-    """The last attempt of an earlier run where a bound stopped it or it gave up: its analysis is told, so that a new
-    run does not try the same task unchanged. Its work is not taken over: a new run may begin elsewhere."""
-    others = [attempt for attempt in history if attempt.run_id != run_id]
+def _told_before(
+    claim: Claim, history: Sequence[AttemptSummary], earlier: Sequence[AttemptSummary]
+) -> tuple[AttemptSummary | None, bool]:
+    """The last attempt that counts no more, where something is to be learned from it, and whether this one goes on from
+    it. After a retry that is what it would have been for a further attempt. In a new run the analysis of one that a
+    bound stopped or that gave up is told; its work is not taken over, because a new run may begin elsewhere."""
+    counted = {claim.attempt_id, *(attempt.id for attempt in earlier)}
+    others = [attempt for attempt in history if attempt.id not in counted]
     last = others[-1] if others else None
-    return last if last is not None and (last.status == "stopped" or last.stop_reason == "gave_up") else None
+    if last is None:
+        return None, False
+    retried = last.number == claim.task.retried_after and last.status in ("stopped", "rejected", "failed")
+    told = retried or last.status == "stopped" or last.stop_reason == "gave_up"
+    return (last if told else None), retried and last.stop_reason != "workspace_error"  # its ground may be gone
+
+
+def _asked_for(claim: Claim, history: Sequence[AttemptSummary]) -> tuple[str, str] | None:
+    """The commit and the tree that a person wants the task gone on with from, until an attempt has begun so."""
+    task = claim.task
+    begun = any(attempt.base_commit for attempt in history if task.retried_after < attempt.number < claim.number)
+    return (task.from_base, task.from_tree) if task.from_base and task.from_tree and not begun else None
 
 
 def _trailing_cut_off(earlier: tuple[AttemptSummary, ...]) -> tuple[AttemptSummary, ...]:
@@ -100,18 +117,23 @@ def _trailing_cut_off(earlier: tuple[AttemptSummary, ...]) -> tuple[AttemptSumma
     return earlier[cut:]
 
 
-def _ground(
-    workspaces: Workspaces, source: AttemptSummary | None, events: Sequence[Event], head: str
-) -> tuple[str, str, bool]:
-    """The base commit, the tree, and whether it holds the source's work. Kept work is carried forward onto a head that
-    has moved on, where that merges."""
-    keeps = source is not None and (source.status == "rejected" or resumes(source))
-    tree = (source.tree_after or _last_tree(events) or source.tree_before) if source is not None and keeps else None
-    if source is None or tree is None or source.base_commit is None:
+def _kept(source: AttemptSummary, events: Sequence[Event]) -> tuple[str, str] | None:
+    """The base commit and the tree of the work that is gone on with; None where it is begun again."""
+    if source.status != "rejected" and not resumes(source):
+        return None
+    tree = source.tree_after or _last_tree(events) or source.tree_before
+    return (source.base_commit, tree) if source.base_commit and tree else None
+
+
+def _ground(workspaces: Workspaces, kept: tuple[str, str] | None, head: str) -> tuple[str, str, bool]:
+    """The base commit, the tree, and whether it holds the kept work, which is carried forward onto a head that has
+    moved on, where that merges."""
+    if kept is None:
         return head, workspaces.tree_of(head), False
-    if source.base_commit == head:
+    base, tree = kept
+    if base == head:
         return head, tree, True
-    merge = workspaces.merge(head=head, base=source.base_commit, tree=tree, message="Carried forward", trailers={})
+    merge = workspaces.merge(head=head, base=base, tree=tree, message="Carried forward", trailers={})
     if merge.commit is None:  # the next worker does it again on the new head, with the findings of this one
         return head, workspaces.tree_of(head), False
     return head, workspaces.tree_of(merge.commit), True

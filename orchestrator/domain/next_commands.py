@@ -1,0 +1,36 @@
+"""What can be pasted into a shell after an end: commands with their values filled in."""
+
+from __future__ import annotations
+
+import math
+import shlex
+
+from orchestrator.domain.lifecycle import RETRIED, TaskStatus
+
+_MORE_CALLS = frozenset({"budget_exhausted", "request_limit", "no_progress"})
+_ANOTHER_WAY = frozenset(
+    {"loop_detected", "same_error", "stalled", "thrashing", "out_of_scope", "context_exhausted", "gave_up"}
+)
+_MODEL = frozenset({"no_action", "malformed_calls", "review_error", "model_error"})
+_MORE = 1.5  # times the budget that was not enough
+
+
+def next_commands(code: str, status: TaskStatus, *, plan: str, task: str, budget: int) -> tuple[str, ...]:
+    """What to paste after an attempt's end with this stop code, in order, where its task has this status; nothing where
+    nothing is to be done. `task` is the id or key by which the command line knows the task, `budget` was the attempt's
+    in tool calls."""
+    if status not in RETRIED:
+        return ()
+    looks = ("orchestrate doctor --model",) if code in _MODEL else ()
+    goes_on = f"orchestrate execute {plan}" if status == "pending" else retry_command(code, task, budget)
+    return (*looks, goes_on)
+
+
+def retry_command(code: str | None, task: str, budget: int) -> str:
+    """`orchestrate retry` with what must change after an attempt's end with this stop code."""
+    words = ["orchestrate", "retry", task]
+    if code in _MORE_CALLS:
+        words += ["--budget", str(math.ceil(budget * _MORE))]
+    elif code in _ANOTHER_WAY:
+        words += ["--note", f"Take another way than the one that ended as {code}."]
+    return shlex.join(words)
