@@ -24,7 +24,7 @@ TASK: Mapping[str, frozenset[str]] = {
 }
 ATTEMPT: Mapping[str, frozenset[str]] = {
     "running": frozenset({"awaiting_qc", "stopped", "failed", "interrupted", "cancelled"}),
-    "awaiting_qc": frozenset({"accepted", "rejected", "failed", "interrupted", "cancelled"}),
+    "awaiting_qc": frozenset({"accepted", "rejected", "stopped", "failed", "interrupted", "cancelled"}),
     **dict.fromkeys(("accepted", "rejected", "stopped", "failed", "interrupted", "cancelled"), frozenset()),
 }
 RUN: Mapping[str, frozenset[str]] = {

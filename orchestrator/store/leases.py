@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from operator import itemgetter
 
+from orchestrator.domain.attempt import Check
 from orchestrator.domain.lifecycle import check_transition
 from orchestrator.domain.run import Claim, ClaimRequest, Orphan
 from orchestrator.domain.task import Task
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.mapping import build, iso
-from orchestrator.store.records import LIVE, Records
+from orchestrator.store.records import LIVE, Records, end_properties
 
 CANDIDATES = 16
 """Ready tasks that one claim tries before it looks again."""
@@ -62,16 +63,19 @@ class Leases(Records):
             check_transition("Attempt", found[0]["status"], "interrupted")
             higher = orphan.fence + 1
             tx.run("calls_interrupt", attemptId=orphan.attempt_id)
+            why = f"The process that worked on it is gone; it was last heard of at {iso(orphan.last_event_at)}."
+            checks = [self._build(Check, row["check"]) for row in tx.run("attempt_checks", attemptId=orphan.attempt_id)]
+            told = self._stored(end_properties("interrupted", why, checks))
             lived = orphan.last_event_at - orphan.started_at
             tx.run(
                 "attempt_interrupt",
                 attemptId=orphan.attempt_id,
                 fence=higher,
                 at=iso(at),
-                detail=f"The process that worked on it is gone; it was last heard of at {iso(orphan.last_event_at)}.",
                 durationMs=lived.total_seconds() * 1000,
+                told=told,
             )
-            tx.run("task_reopen", taskId=orphan.task_id, fence=higher)
+            tx.run("task_reopen", taskId=orphan.task_id, fence=higher, errorContextJson=told["errorContextJson"])
             return True
 
         return self._connection.write(work)

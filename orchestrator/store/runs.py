@@ -11,7 +11,7 @@ from orchestrator.domain.run import Run
 from orchestrator.domain.usage import Usage
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.mapping import build, instant, iso
-from orchestrator.store.records import Records, summed_usage
+from orchestrator.store.records import Records, end_properties, summed_usage
 
 BARRING = ["blocked", "cancelled", "failed", "rejected"]
 """Statuses of a dependency that keep its dependents blocked."""
@@ -28,6 +28,7 @@ class Runs(Records):
         `run` with every task that is not completed set to pending. `fresh` cancels an open run and resets all. Raises
         UserError for an unknown plan."""
         row = self._row(run, without=("joined",), name=f"Run {run.id} of {run.plan_id}")
+        told = self._stored(end_properties("cancelled", f"Run {run.id} has begun the plan anew."))
 
         def work(tx: Transaction) -> Run:
             if not tx.run("plan_lock", planId=run.plan_id, runId=run.id):
@@ -38,6 +39,8 @@ class Runs(Records):
                 return _join(tx, found[0], run)
             for other in found:
                 _move(tx, other.id, other.status, "cancelled", run.started_at)
+            live = allowed_from("Attempt", "cancelled")
+            tx.run("attempts_cancel", planId=run.plan_id, live=live, at=iso(run.started_at), told=told)
             _start_over(tx, run, row, fresh=fresh)
             return dataclasses.replace(run, joined=False)
 
@@ -107,7 +110,6 @@ def _join(tx: Transaction, found: Run, asked: Run) -> Run:
 
 
 def _start_over(tx: Transaction, run: Run, row: Row, *, fresh: bool) -> None:
-    tx.run("attempts_cancel", planId=run.plan_id, live=allowed_from("Attempt", "cancelled"), at=iso(run.started_at))
     tx.run("tasks_reset", planId=run.plan_id, statuses=[*_RESET, "completed"] if fresh else _RESET)
     tx.run("plan_status", planId=run.plan_id, status="ready")
     tx.run("run_store", run=row)

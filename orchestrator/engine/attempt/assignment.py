@@ -58,6 +58,7 @@ def _assignment(
     services: Services, plan: Plan, claim: Claim, start: Start, dependencies: tuple[DependencyResult, ...]
 ) -> Assignment:
     previous = start.previous
+    found = (*(previous.findings if previous else ()), *start.remarks)
     return Assignment(
         goal=plan.goal,
         task=claim.task,
@@ -66,7 +67,7 @@ def _assignment(
         allowed_paths=start.allowed_paths,
         verification=plan.commands_of(claim.task),
         dependencies=dependencies,
-        findings=tuple(f for f in previous.findings if f.blocking) if previous else (),
+        findings=tuple(dict.fromkeys(f for f in found if f.blocking)),
         failed_checks=tuple(c for c in previous.checks if c.outcome != "passed") if previous else (),
         previous=previous,
         progress_every=services.settings.guards.progress_every,

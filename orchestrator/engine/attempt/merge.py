@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from orchestrator.domain.attempt import VerificationResult
 from orchestrator.domain.errors import GraphError
-from orchestrator.domain.finding import Finding
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.review import Review
 from orchestrator.domain.run import Claim
@@ -38,11 +37,11 @@ def merge(
         run = services.reader.run(claim.run_id)
         merged = _merge_commit(services, plan, claim, start, verified.tree, run.head_commit)
         if merged.commit is None:
-            findings = judge_conflicts(merged.conflicts or (merged.detail,))
+            conflicts = judge_conflicts(merged.conflicts or (merged.detail,))
+            found = replace(verified, findings=(*verified.findings, *conflicts))
         else:
-            findings = _check(services, plan, claim, merged.commit, verified, number)
-        if findings or merged.commit is None:
-            found = replace(verified, findings=(*verified.findings, *findings))
+            found = _check(services, plan, claim, merged.commit, verified, number)
+        if found.blocking or merged.commit is None:
             raise AttemptEnded(AttemptEnd.gate_failed(found, review))
         end = AttemptEnd.reviewed(verified, review)
         if record.close(end, commit=merged.commit, head_before=run.head_commit):
@@ -70,19 +69,20 @@ def _merge_commit(services: Services, plan: Plan, claim: Claim, start: Start, tr
 
 def _check(
     services: Services, plan: Plan, claim: Claim, commit: str, verified: VerificationResult, number: int
-) -> tuple[Finding, ...]:
+) -> VerificationResult:
     """The plan's full verification over the merged tree, after the commands that every attempt must pass; none that
-    passed over this very tree is run again."""
+    passed over this very tree is run again. What was verified, with these checks and what they found."""
     tree = services.workspaces.tree_of(commit)
     passed = passed_over(tree, verified.checks)
     commands = (*plan.commands_of(claim.task), *plan.full_verification)
     commands = tuple(command for command in dict.fromkeys(commands) if command not in passed)
     if not commands:
-        return ()
+        return verified
     name = f"{claim.attempt_id}:merge{number}"
     workspace = services.workspaces.open(name, commit, head=commit)
     try:
         checks = run_checks(services, claim, workspace, commands, pass_id=name, tree=tree)
     finally:
         workspace.close()
-    return (*judge_checks(checks, workspace.shown_root), *judge_unanswered(checks))
+    findings = (*judge_checks(checks, workspace.shown_root), *judge_unanswered(checks))
+    return replace(verified, checks=(*verified.checks, *checks), findings=(*verified.findings, *findings))

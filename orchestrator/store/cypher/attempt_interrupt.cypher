@@ -1,6 +1,6 @@
 // Purpose: close a locked attempt whose owner is gone, with what its turns and calls came to; a turn without a reply
 // counts with what it reserved, a call that had begun as executed.
-// Parameters: $attemptId, $fence (the new one), $at (ISO), $detail, $durationMs.
+// Parameters: $attemptId, $fence (the new one), $at (ISO), $durationMs, $told (properties: why it ended).
 MATCH (a:Attempt {id: $attemptId})
 OPTIONAL MATCH (a)-[:TOOK]->(t:Turn)
 WITH a, t, t.status = 'requested' AS open
@@ -13,7 +13,7 @@ WITH a, count(t) AS turns,
 OPTIONAL MATCH (a)-[:TOOK]->(:Turn)-[:CALLED]->(c:ToolCall)
 WHERE c.executed
 WITH a, turns, promptTokens, cachedTokens, completionTokens, usd, unknown, count(c) AS calls
-SET a.status = 'interrupted', a.stopReason = 'interrupted', a.stopDetail = $detail, a.fence = $fence,
+SET a += $told, a.status = 'interrupted', a.fence = $fence,
     a.finishedAt = datetime($at), a.durationMs = $durationMs, a.turnCount = turns, a.toolCallCount = calls,
     a.promptTokens = promptTokens, a.cachedTokens = cachedTokens, a.completionTokens = completionTokens,
     a.costUsd = CASE WHEN unknown = 0 THEN usd ELSE null END
