@@ -15,9 +15,9 @@ def failure_report(
     why: Exhausted, attempts: Sequence[EndedAttempt], findings: Sequence[Finding], at: datetime
 ) -> FailureReport:
     """Why the task failed, what was tried and what can be done; `attempts` are all of them, the last one last."""
-    last = attempts[-1]
+    last, counted = attempts[-1], sentence(why.code, why.observed, why.limit)
     return FailureReport(
-        summary=f"{why.code}: {sentence(why.code, why.observed, why.limit)} The last ended as {_told(last)}",
+        summary=f"{why.code}: {counted} The last ended as {last.stop_reason or '-'}.",
         open_findings=tuple(f"{finding.code}: {finding.message}" for finding in findings if finding.blocking),
         attempts=len(attempts),
         tried=tuple(f"attempt {attempt.number}: {attempt.status}, {_told(attempt)}" for attempt in attempts),

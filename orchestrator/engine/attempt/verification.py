@@ -11,6 +11,7 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.progress import CheckFinished, ChecksStarted
 from orchestrator.domain.run import Claim
+from orchestrator.domain.text import plain
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
 from orchestrator.engine.services import Services
@@ -121,7 +122,7 @@ def _run(services: Services, workspace: Workspace, command: str, *, check_id: st
         exit_code=result.exit_code,
         outcome=outcome(result),
         duration_ms=result.duration_ms,
-        output=result.output + (f"\n[{result.ended}: {result.detail}]" if result.ended != "exited" else ""),
+        output=plain(result.output) + (f"\n[{result.ended}: {result.detail}]" if result.ended != "exited" else ""),
         started_at=result.started_at,
         phase="verification",
         pass_id=pass_id,
