@@ -92,9 +92,7 @@ class Plans(Records):
     def _part(self, label: str, id_: str, number: int) -> tuple[str, str]:
         part = {"Task": "Attempt", "Attempt": "ToolCall"}.get(label)
         if part is None:
-            raise UserError(
-                f"{id_} is a {label}: it has no parts with numbers.", next_step="Name a task or an attempt."
-            )
+            raise UserError(f"{id_} is a {label} and has no numbered parts.", next_step="Name a task or an attempt.")
         if not self._rows("resolve_part", id=f"{id_}:{number}", label=part):
             named = "attempt" if label == "Task" else "tool call"
             raise UserError(f"{label} {id_} has no {named} {number}.", next_step=f"See `orchestrate show {id_}`.")

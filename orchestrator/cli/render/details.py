@@ -81,10 +81,9 @@ def task_details_view(full: TaskDetails) -> RenderableType:
     parts += [Text(f"\n{row['attempt']}: {clean(row['stopDetail'])}") for row in told]
     if full.diagnosis:
         parts.append(Text(f"\n{clean(full.diagnosis['summary'])}"))
-        actions = full.diagnosis.get("actions") or []
-        parts += [
-            Text(f"next: {clean(each)}") for each in actions if not any(each in row["stopDetail"] for row in told)
-        ]
+        said = " ".join(row["stopDetail"] for row in told)
+        actions = [action for action in full.diagnosis.get("actions") or [] if action not in said]
+        parts += [Text(f"next: {clean(action)}") for action in actions]
     return Group(*parts)
 
 

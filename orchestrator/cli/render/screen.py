@@ -71,7 +71,7 @@ def page(view: RenderableType) -> None:
     with screen.capture() as shown:
         screen.print(view, soft_wrap=True)
     os.environ.setdefault("LESS", "FRX")  # as git has it: in colours, and no page for what fits the screen
-    return click.echo_via_pager(shown.get(), color=screen.color_system is not None)
+    return click.echo_via_pager(shown.get().removesuffix("\n"), color=screen.color_system is not None)
 
 
 def status_text(status: str | None) -> Text:
