@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from agents.tools.port import Arguments, ToolEnv, ToolOutput
-from orchestrator.domain.text import plain
+from orchestrator.domain.ansi import plain
 from orchestrator.domain.workspace import CommandResult
 
 _ENDED = {

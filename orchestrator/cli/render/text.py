@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from orchestrator.domain.text import plain
+from orchestrator.domain.ansi import plain
 
 # C0 and C1 control characters but tab and newline, and the marks that reorder text: a model's output could move the
 # cursor, change the title or hide what follows. Halves of characters (surrogates) cannot be written at all.

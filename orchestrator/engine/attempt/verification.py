@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 
+from orchestrator.domain.ansi import plain
 from orchestrator.domain.attempt import Check, VerificationResult
 from orchestrator.domain.errors import ToolError
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.progress import CheckFinished, ChecksStarted
 from orchestrator.domain.run import Claim
-from orchestrator.domain.text import plain
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
 from orchestrator.engine.services import Services

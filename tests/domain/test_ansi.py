@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.text import plain
+from orchestrator.domain.ansi import plain
 
 
 @pytest.mark.parametrize(
