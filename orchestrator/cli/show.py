@@ -99,4 +99,4 @@ def _say_whose(app: App, task_id: str) -> None:
     history = app.graph.history(task_id)
     shown = change_shown(history, task_id)
     if shown.id != history[-1].id:
-        say(f"This is the work of attempt {shown.number}; what came after it has changed nothing.")
+        say(f"This is the work of attempt {shown.number}: none that has ended since has changed anything.")

@@ -14,7 +14,7 @@ from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.mapping import build, file_name
 from orchestrator.store.records import Records
 
-_PART = re.compile(r"(?P<whole>.*\S)\s*[:#]\s*(?P<number>[0-9]{1,9})")
+_PARTS = re.compile(r"(?P<whole>.*?[^\s:#])(?P<numbers>(?:\s*[:#]\s*[0-9]{1,9}){1,2})")
 BATCH = 500
 """Rows of one statement; the transaction holds them all."""
 
@@ -83,11 +83,13 @@ class Plans(Records):
         try:
             return self._resolve(wanted, repository_id)
         except UserError:
-            part = _PART.fullmatch(wanted)
-            if part is None:
+            parts = _PARTS.fullmatch(wanted)
+            if parts is None:
                 raise
-        label, found = self.resolve(part["whole"], repository_id)
-        return self._part(label, found, int(part["number"]))
+        label, found = self._resolve(parts["whole"], repository_id)
+        for number in re.findall("[0-9]+", parts["numbers"]):
+            label, found = self._part(label, found, int(number))
+        return label, found
 
     def _part(self, label: str, id_: str, number: int) -> tuple[str, str]:
         part = {"Task": "Attempt", "Attempt": "ToolCall"}.get(label)
