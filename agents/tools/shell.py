@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from agents.tools.port import Arguments, ToolEnv, ToolOutput
+from orchestrator.domain.ansi import plain
 from orchestrator.domain.workspace import CommandResult
 
 _ENDED = {
@@ -28,17 +29,18 @@ class RunCommand(Arguments):
 
 
 def run_command(env: ToolEnv, arguments: RunCommand) -> ToolOutput:
-    """Its output, then how it ended. Anything but exit code 0 is a failed call; the text holds no duration, so that
-    two equal runs have equal outcomes. A failure whose output holds no word is the command's own: searches that find
-    nothing are no error made twice, commands that fail with the same words are."""
+    """What it printed as plain text, then how it ended. Anything but exit code 0 is a failed call; the text holds no
+    duration, so that two equal runs have equal outcomes. A failure whose output holds no word is the command's own:
+    searches that find nothing are no error made twice, commands that fail with the same words are."""
     done = env.workspace.run(
         arguments.command, timeout_s=arguments.timeout_s, within_s=env.within_s, read_only=env.read_only
     )
-    output = done.output if not done.output or done.output.endswith("\n") else done.output + "\n"
+    said = plain(done.output)
+    output = said if not said or said.endswith("\n") else said + "\n"
     return ToolOutput(
         text=f"{output}[{_status(done, env.within_s)}]",
         ok=done.ended == "exited" and done.exit_code == 0,
-        error_of="" if any(map(str.isalpha, done.output)) else arguments.command,
+        error_of="" if any(map(str.isalpha, said)) else arguments.command,
         infrastructure=done.ended == "not_started",
     )
 

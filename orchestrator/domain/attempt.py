@@ -117,6 +117,8 @@ class AttemptResult:
     diagnosis: FailureReport | None = None
     commit: str | None = None
     head_before: str | None = None
+    issues: tuple[str, ...] = ()
+    required_fixes: tuple[str, ...] = ()
     error_context: Mapping[str, Any] = field(default_factory=dict)
 
 

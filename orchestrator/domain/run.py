@@ -8,6 +8,9 @@ from datetime import datetime
 from orchestrator.domain.lifecycle import RunStatus
 from orchestrator.domain.task import Task
 
+BRANCHES = "orchestrate/"
+"""What the name of a run's branch begins with; the run's id follows."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:

@@ -15,7 +15,7 @@ from orchestrator.domain.lifecycle import OPEN_RUN
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.progress import RunStarted, TaskLeftOut
-from orchestrator.domain.run import Run
+from orchestrator.domain.run import BRANCHES, Run
 from orchestrator.domain.task import Task, TaskState
 from orchestrator.domain.text import counted
 from orchestrator.domain.usage import Usage
@@ -179,7 +179,7 @@ def _new_run(services: Services, plan: Plan, options: ExecuteOptions, newest: Ru
         started_at=services.clock.now(),
         parallelism=options.parallel,
         settings_json=json.dumps(services.settings.model_dump(mode="json"), sort_keys=True),
-        branch=f"orchestrate/{run_id}",
+        branch=f"{BRANCHES}{run_id}",
         base_commit=plan.base_commit if options.fresh or newest is None else newest.base_commit,
         head_commit=head,
         sandbox_level=services.workspaces.sandbox_level,

@@ -15,9 +15,9 @@ def failure_report(
     why: Exhausted, attempts: Sequence[EndedAttempt], findings: Sequence[Finding], at: datetime
 ) -> FailureReport:
     """Why the task failed, what was tried and what can be done; `attempts` are all of them, the last one last."""
-    last = attempts[-1]
+    last, counted = attempts[-1], sentence(why.code, why.observed, why.limit)
     return FailureReport(
-        summary=f"{sentence(why.code, why.observed, why.limit)} The last one was {_in_short(last)}",
+        summary=f"{counted} The last one was {_in_short(last)}.",
         open_findings=tuple(f"{finding.code}: {finding.message}" for finding in findings if finding.blocking),
         attempts=len(attempts),
         tried=tuple(f"attempt {attempt.number}: {attempt.status}, {_told(attempt)}" for attempt in attempts),
@@ -27,7 +27,7 @@ def failure_report(
 
 
 def _in_short(last: EndedAttempt) -> str:
-    return f"{last.status}: {in_words(last.stop_reason or '-')}. {last.stop_detail or ''}".strip()
+    return f"{last.status}: {in_words(last.stop_reason or '-')}"
 
 
 def _told(attempt: EndedAttempt) -> str:

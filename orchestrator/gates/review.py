@@ -39,6 +39,32 @@ class Judgement:
     unproven: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remarks:
+    """What can be read of an answer that decides nothing: it counts for nothing, and is told all the same."""
+
+    feedback: str
+    criteria: tuple[Criterion, ...]
+    findings: tuple[Finding, ...]
+
+
+def read_remarks(answer: Mapping[str, Any]) -> Remarks | None:
+    """Each entry of submit_review's arguments that can be read, whatever is wrong with the others; where nothing else
+    says why QC fails the work, its feedback is the finding. None where there is nothing to tell."""
+    feedback = _text(answer, "feedback").strip()
+    criteria = tuple(_criteria(_readable(answer, "criteria")))
+    found = [f for f in _findings(_readable(answer, "findings")) if f.message.strip()]
+    found += [_failed_criterion(criterion) for criterion in criteria if criterion.passed is False]
+    if answer.get("passed") is False and feedback and not any(f.blocking for f in found):
+        found.append(_finding("review_failed", feedback, "feedback"))
+    return Remarks(feedback=feedback, criteria=criteria, findings=tuple(found)) if feedback or found else None
+
+
+def _readable(answer: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    raw = answer.get(name)
+    return [entry for entry in raw if isinstance(entry, Mapping)] if isinstance(raw, list | tuple) else []
+
+
 def judge_review(answer: Mapping[str, Any], strictness: ReviewStrictness, threshold: int) -> Judgement:
     """The rules' verdict over submit_review's arguments. Raises ReviewInvalidError when they decide nothing."""
     score, claimed = _score(answer), answer.get("passed")

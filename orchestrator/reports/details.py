@@ -1,22 +1,26 @@
-"""A plan, run or task in full, and which two states of the repository a diff of it compares."""
+"""A plan, run, task or tool call in full, and which two states of the repository a diff of it compares."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
+from orchestrator.domain.attempt import AttemptSummary
 from orchestrator.domain.errors import UserError
+from orchestrator.domain.events import ReplyReceived, ToolFinished, ToolRequested
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.query import ResultRow
 from orchestrator.domain.run import Run
 from orchestrator.domain.task import TaskState
 from orchestrator.reports.ask import ask_first, ask_graph
-from orchestrator.reports.timeline import Timeline, attempt_timeline
+from orchestrator.reports.timeline import Timeline, attempt_timeline, tell
 
 
 @dataclass(frozen=True, slots=True)
 class PlanDetails:
-    """A plan with the PM's rounds in order; a plan from a file has none."""
+    """A plan with the PM's rounds in order, each with its `steps` as an attempt's story has them; a plan from a file
+    has none."""
 
     plan: Plan
     rounds: tuple[ResultRow, ...]
@@ -39,17 +43,69 @@ class TaskDetails:
     diagnosis: ResultRow
 
 
-def details_of(reader: GraphReader, label: str, id_: str) -> PlanDetails | RunDetails | TaskDetails | Timeline:
-    """What an id of this label stands for. Raises UserError for a label that is shown by none of these."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallDetails:
+    """A tool call with its arguments, as the JSON that the model sent, and its result, both whole. A `status` of
+    `not executed` or `not finished` goes without a result."""
+
+    attempt_id: str
+    seq: int
+    tool: str
+    status: str
+    arguments: str
+    result: str = ""
+    duration_ms: float | None = None
+
+
+Details = PlanDetails | RunDetails | TaskDetails | CallDetails | Timeline
+"""What can be shown in full."""
+
+
+def details_of(reader: GraphReader, label: str, id_: str) -> Details:
+    """What an id of this label stands for. Raises UserError for a label that is shown by none of these, and for a call
+    that the attempt has not."""
     if label == "Plan":
-        return PlanDetails(reader.plan(id_), tuple(ask_graph(reader, "plan_rounds", plan=id_)))
+        return PlanDetails(reader.plan(id_), tuple(_rounds(reader, id_)))
     if label == "Run":
         return RunDetails(reader.run(id_), tuple(ask_graph(reader, "run_attempts", run=id_)))
     if label == "Task":
         return _task(reader, id_)
     if label == "Attempt":
         return attempt_timeline(reader, id_)
+    if label == "ToolCall":
+        attempt_id, _, seq = id_.rpartition(":")
+        return _call_details(reader, attempt_id, int(seq))
     raise UserError(f"{id_} is a {label}; a plan, run, task or attempt can be shown.")
+
+
+def _rounds(reader: GraphReader, plan_id: str) -> list[ResultRow]:
+    facts = ask_graph(reader, "round_facts", plan=plan_id)
+    return [
+        dict(row) | {"steps": tell([fact for fact in facts if fact["number"] == row["number"]], 0)}
+        for row in ask_graph(reader, "plan_rounds", plan=plan_id)
+    ]
+
+
+def _call_details(reader: GraphReader, attempt_id: str, seq: int) -> CallDetails:
+    events = reader.events(attempt_id)
+    asked = {call.seq: call for event in events if isinstance(event, ReplyReceived) for call in event.reply.calls}
+    if seq not in asked:
+        known = ", ".join(map(str, sorted(asked))) or "none"
+        raise UserError(f"Attempt {attempt_id} has no call {seq}; its calls are {known}.")
+    found = CallDetails(
+        attempt_id=attempt_id,
+        seq=seq,
+        tool=asked[seq].tool,
+        status="not executed",
+        arguments=asked[seq].arguments_json,
+    )
+    of_it = [event for event in events if isinstance(event, ToolRequested | ToolFinished) and event.seq == seq]
+    if not of_it:
+        return found
+    done = of_it[-1]
+    if not isinstance(done, ToolFinished):
+        return replace(found, status="not finished")
+    return replace(found, status=done.status, result=done.result.text, duration_ms=done.result.duration_ms)
 
 
 def task_state(reader: GraphReader, task_id: str) -> TaskState:
@@ -64,21 +120,40 @@ def _task(reader: GraphReader, task_id: str) -> TaskDetails:
 
 
 def trees_of(reader: GraphReader, label: str, id_: str) -> tuple[str, str]:
-    """The tree or commit before and after. Raises UserError where there is no change to look at."""
+    """The tree or commit before and after. Of a task that is its whole change: what its last attempt with a change made
+    of the commit under it, the work of the attempts before it included. Raises UserError where there is no change to
+    look at."""
     if label == "Run":
         run = reader.run(id_)
         return run.base_commit, run.head_commit
-    attempt_id = _last_attempt(reader, id_) if label == "Task" else id_
-    if label not in ("Task", "Attempt"):
+    if label == "Task":
+        return _whole_change(change_shown(reader.history(id_), id_))
+    if label != "Attempt":
         raise UserError(f"{id_} is a {label} and has no diff.", next_step="Name an attempt, a task or a run.")
-    attempt = reader.attempt(attempt_id)
+    attempt = reader.attempt(id_)
     if attempt.tree_before is None or attempt.tree_after is None:
-        raise UserError(f"Attempt {attempt_id} has not ended, so it has no diff yet.")
+        raise UserError(f"Attempt {id_} has not ended, so it has no diff yet.")
     return attempt.tree_before, attempt.tree_after
 
 
-def _last_attempt(reader: GraphReader, task_id: str) -> str:
-    attempts = reader.history(task_id)
-    if not attempts:
-        raise UserError(f"Task {task_id} has had no attempt, so it has no diff.")
-    return attempts[-1].id
+def change_shown(history: Sequence[AttemptSummary], task_id: str) -> AttemptSummary:
+    """The attempt whose work is a task's change: the last that has changed something, else the last. Raises UserError
+    where none has ended."""
+    ended = [attempt for attempt in history if attempt.tree_before is not None and attempt.tree_after is not None]
+    if not ended:
+        raise UserError(f"Task {task_id} has had no attempt that has ended, so it has no diff.")
+    untouched, made = set(), set()  # trees that nobody made in this task, and those that somebody did
+    shown = None
+    for attempt in ended:
+        if attempt.tree_before not in made:
+            untouched.add(attempt.tree_before)
+        if attempt.tree_after not in untouched:
+            made.add(attempt.tree_after)
+            shown = attempt
+    return shown or ended[-1]
+
+
+def _whole_change(attempt: AttemptSummary) -> tuple[str, str]:
+    if attempt.commit is not None:
+        return f"{attempt.commit}^", attempt.commit
+    return attempt.base_commit or str(attempt.tree_before), str(attempt.tree_after)

@@ -90,7 +90,6 @@ class Conclusions(Records):
 
 def _attempt_values(conclusion: AttemptResult) -> Row:
     usage = conclusion.usage
-    findings = (*conclusion.findings, *(conclusion.review.findings if conclusion.review else ()))
     values = properties(usage) | {
         "filesChanged": conclusion.files_changed,
         "linesChanged": conclusion.lines_changed,
@@ -101,8 +100,8 @@ def _attempt_values(conclusion: AttemptResult) -> Row:
         "durationMs": conclusion.duration_ms,
         "tokenCount": usage.tokens,
         "workerOutput": conclusion.worker_output,
-        "issues": list(dict.fromkeys(finding.message for finding in findings)),
-        "requiredFixes": list(dict.fromkeys(finding.required_fix for finding in findings if finding.required_fix)),
+        "issues": conclusion.issues,
+        "requiredFixes": conclusion.required_fixes,
         "errorContextJson": conclusion.error_context,
         "commit": conclusion.commit,
     }
@@ -121,6 +120,7 @@ def _task_values(claim: Claim, conclusion: AttemptResult) -> Row:
         "durationMs": conclusion.duration_ms,
         "tokenCount": usage.tokens,
         "workerOutput": conclusion.worker_output,
+        "errorContextJson": conclusion.error_context,
     } | _review_values(conclusion.review)
 
 

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from operator import itemgetter
 
+from orchestrator.domain.attempt import Check
 from orchestrator.domain.lifecycle import AttemptStatus, check_transition
 from orchestrator.domain.run import Claim, ClaimRequest, Orphan
 from orchestrator.domain.task import Task
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.mapping import build, iso
-from orchestrator.store.records import LIVE, Records
+from orchestrator.store.records import LIVE, Records, end_properties
 
 CANDIDATES = 16
 """Ready tasks that one claim tries before it looks again."""
@@ -65,6 +66,8 @@ class Leases(Records):
             check_transition("Task", task["status"], "pending")
             check_transition("Attempt", found[0]["status"], "interrupted")
             higher = orphan.fence + 1
+            why = f"The process that worked on it is gone; it was last heard of at {iso(orphan.last_event_at)}."
+            checks = [self._build(Check, row["check"]) for row in tx.run("attempt_checks", attemptId=orphan.attempt_id)]
             cut_off(
                 tx,
                 orphan.attempt_id,
@@ -72,7 +75,7 @@ class Leases(Records):
                 fence=higher,
                 at=at,
                 lived=orphan.last_event_at - orphan.started_at,
-                detail=f"The process that worked on it is gone; it was last heard of at {iso(orphan.last_event_at)}.",
+                told=self._stored(end_properties("interrupted", why, checks)),
             )
             tx.run("task_reopen", taskId=orphan.task_id, fence=higher)
             return True
@@ -138,10 +141,11 @@ def cut_off(
     fence: int,
     at: datetime,
     lived: timedelta,
-    detail: str,
+    told: Row,
 ) -> None:
-    """Close a locked attempt for who works on it no more, with what it came to; unfinished calls are interrupted."""
+    """Close a locked attempt for who works on it no more, with what it came to, and the properties that tell why;
+    unfinished calls are interrupted."""
     tx.run("calls_interrupt", attemptId=attempt_id)
     duration_ms = lived.total_seconds() * 1000
-    closed = {"status": status, "fence": fence, "at": iso(at), "detail": detail, "durationMs": duration_ms}
+    closed = {"status": status, "fence": fence, "at": iso(at), "told": told, "durationMs": duration_ms}
     tx.run("attempt_cut_off", attemptId=attempt_id, **closed)

@@ -12,7 +12,7 @@ from orchestrator.domain.text import camel
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.leases import cut_off
 from orchestrator.store.mapping import build, instant, iso
-from orchestrator.store.records import LIVE, Records
+from orchestrator.store.records import LIVE, Records, end_properties
 from orchestrator.store.runs import block_dependents, move_run, release_dependents
 
 _CHANGES = ("note", "tool_call_budget", "model", "from_tree", "from_base")
@@ -46,7 +46,7 @@ class Orders(Records):
 
         def work(tx: Transaction) -> bool:
             tx.run("dependents_lock", ids=[task_id], by=iso(at))
-            for row in _cancel(tx, [task_id], allowed_from("Task", "cancelled"), at):
+            for row in _cancel(tx, [task_id], allowed_from("Task", "cancelled"), at, self._told(at)):
                 block_dependents(tx, row["id"], row["key"])
             return bool(tx.run("task_lock", taskId=task_id, by=iso(at))[0]["status"] == "cancelled")
 
@@ -63,7 +63,8 @@ class Orders(Records):
                 return  # repeated after a lost acknowledgement
             move_run(tx, run.id, found["status"], "cancelled", at)
             tasks = tx.run("tasks_with_status", planId=run.plan_id, statuses=statuses)
-            cancelled = _cancel(tx, [t["id"] for t in tasks if not run.keys or t["key"] in run.keys], statuses, at)
+            ids = [t["id"] for t in tasks if not run.keys or t["key"] in run.keys]
+            cancelled = _cancel(tx, ids, statuses, at, self._told(at))
             for row in cancelled if run.keys else ():
                 block_dependents(tx, row["id"], row["key"])
 
@@ -73,6 +74,9 @@ class Orders(Records):
         """The trees that a task's attempts left whose id begins so, each with the commit under it; newest first."""
         rows = self._rows("task_trees", taskId=task_id, text=beginning)
         return tuple({row["tree"]: (row["tree"], row["base"]) for row in reversed(rows)}.values())
+
+    def _told(self, at: datetime) -> Row:
+        return self._stored(end_properties("cancelled", f"Cancelled by the user at {iso(at)}."))
 
     def _changes(self, retry: Retry) -> Row:
         """What the retry sets of the task; a beginning holds for this retry alone, the rest until it is set again."""
@@ -93,7 +97,7 @@ class Orders(Records):
             tx.run("run_keys", runId=newest.id, keys=list(dict.fromkeys((*newest.keys, retry.task_key))))
 
 
-def _cancel(tx: Transaction, ids: Sequence[str], statuses: Sequence[str], at: datetime) -> list[Row]:
+def _cancel(tx: Transaction, ids: Sequence[str], statuses: Sequence[str], at: datetime, told: Row) -> list[Row]:
     """Cancel tasks with their live attempts; which tasks were cancelled. Attempts are locked before tasks, as whoever
     concludes one does, and looked at again when nobody can claim any more."""
     _live(tx, ids, at)
@@ -107,7 +111,7 @@ def _cancel(tx: Transaction, ids: Sequence[str], statuses: Sequence[str], at: da
             fence=row["fence"] + 1,
             at=at,
             lived=instant(row["lastEventAt"]) - instant(row["startedAt"]),
-            detail=f"Cancelled by the user at {iso(at)}.",
+            told=told,
         )
     return cancelled
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from orchestrator.domain.errors import GraphError, UserError
 from orchestrator.domain.plan import Plan, PlannedTask, PlanningRound, Repository
+from orchestrator.domain.run import BRANCHES
 from orchestrator.domain.task import Assessment, Task, TaskState
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.mapping import build, file_name
 from orchestrator.store.records import LIVE, Records
 
+_PARTS = re.compile(r"(?P<whole>.*?[^\s:#])(?P<numbers>(?:\s*[:#]\s*[0-9]{1,9}){1,2})")
 BATCH = 500
 """Rows of one statement; the transaction holds them all."""
 
@@ -78,8 +81,31 @@ class Plans(Records):
         return tuple(self._task_state(row) for row in self._rows("tasks_read", planId=plan_id))
 
     def resolve(self, text: str, repository_id: str) -> tuple[str, str]:
-        """(label, id) for a full id, a task's key in the newest plan, or a unique prefix of an id. Raises UserError
-        naming the candidates."""
+        """(label, id) for a full id, a task's key in the newest plan, or a unique prefix of an id; a number behind one
+        (`key:2`, `key #2`, `key:2:7`) is a task's attempt, or an attempt's tool call; a run's branch is the run. Raises
+        UserError naming the candidates."""
+        wanted = text.strip().removeprefix(BRANCHES)
+        try:
+            return self._resolve(wanted, repository_id)
+        except UserError:
+            parts = _PARTS.fullmatch(wanted)
+            if parts is None:
+                raise
+        label, found = self._resolve(parts["whole"], repository_id)
+        for number in re.findall("[0-9]+", parts["numbers"]):
+            label, found = self._part(label, found, int(number))
+        return label, found
+
+    def _part(self, label: str, id_: str, number: int) -> tuple[str, str]:
+        part = {"Task": "Attempt", "Attempt": "ToolCall"}.get(label)
+        if part is None:
+            raise UserError(f"{id_} is a {label} and has no numbered parts.", next_step="Name a task or an attempt.")
+        if not self._rows("resolve_part", id=f"{id_}:{number}", label=part):
+            named = "attempt" if label == "Task" else "tool call"
+            raise UserError(f"{label} {id_} has no {named} {number}.", next_step=f"See `orchestrate show {id_}`.")
+        return part, f"{id_}:{number}"
+
+    def _resolve(self, text: str, repository_id: str) -> tuple[str, str]:
         rows = self._rows("resolve_ids", repositoryId=repository_id, text=text) if text else []
         candidates = _topmost(sorted((row["id"], row["label"]) for row in rows))
         for found, label in candidates:
@@ -161,7 +187,8 @@ def _unresolved(text: str, candidates: list[tuple[str, str]]) -> UserError:
     if not candidates:
         return UserError(
             f"Nothing here has the id or key {text!r}.",
-            next_step="Give a full id, a unique prefix of one, or a task's key in the newest plan.",
+            next_step="Give a full id, a unique prefix of one, or a task's key in the newest plan (KEY:2 is its second "
+            "attempt).",
         )
     named = ", ".join(f"{found} ({label.lower()})" for found, label in candidates[:8])
     more = f" and {len(candidates) - 8} more" if len(candidates) > 8 else ""

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from orchestrator.domain.attempt import Check
 from orchestrator.domain.errors import StaleFenceError
 from orchestrator.domain.usage import Usage
+from orchestrator.gates.end_report import end_without_work
 from orchestrator.store.connection import Connection, Row, Transaction
 from orchestrator.store.mapping import build, finish, iso, properties
 
@@ -108,6 +110,18 @@ class Records:
     def _build(self, cls: type[_T], stored: Row, **known: Any) -> _T:
         """A dataclass from a node's properties, its long texts whole."""
         return build(cls, self._texts.whole(stored), **known)
+
+
+def end_properties(reason: str, detail: str, checks: Iterable[Check] = ()) -> Row:
+    """How an attempt is told that nobody was there to conclude, to be stored."""
+    report = end_without_work(reason, detail, checks)
+    return {
+        "stopReason": reason,
+        "stopDetail": detail,
+        "issues": report["issues"],
+        "requiredFixes": report["requiredFixes"],
+        "errorContextJson": report,
+    }
 
 
 def summed_usage(row: Row) -> Usage:

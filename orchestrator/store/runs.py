@@ -12,7 +12,7 @@ from orchestrator.domain.run import Run
 from orchestrator.domain.usage import Usage
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.mapping import build, instant, iso
-from orchestrator.store.records import Records, summed_usage
+from orchestrator.store.records import Records, end_properties, summed_usage
 
 BARRING = ["blocked", "cancelled", "failed", "rejected"]
 """Statuses of a dependency that keep its dependents blocked."""
@@ -29,6 +29,7 @@ class Runs(Records):
         `run` with every task that it is about and that is not completed set to pending, but for those whose keys are in
         `leave`. `fresh` cancels an open run and resets the completed ones too. Raises UserError for an unknown plan."""
         row = self._row(run, without=("joined",), name=f"Run {run.id} of {run.plan_id}")
+        told = self._stored(end_properties("cancelled", f"Run {run.id} has begun the plan anew."))
 
         def work(tx: Transaction) -> Run:
             if not tx.run("plan_lock", planId=run.plan_id, runId=run.id):
@@ -39,7 +40,7 @@ class Runs(Records):
                 return _join(tx, found[0], run)
             for other in found:
                 move_run(tx, other.id, other.status, "cancelled", run.started_at)
-            _start_over(tx, run, row, fresh=fresh, leave=leave)
+            _start_over(tx, run, row, fresh=fresh, leave=leave, told=told)
             return dataclasses.replace(run, joined=False)
 
         return self._connection.write(work)
@@ -117,10 +118,10 @@ def _join(tx: Transaction, found: Run, asked: Run) -> Run:
     )
 
 
-def _start_over(tx: Transaction, run: Run, row: Row, *, fresh: bool, leave: Sequence[str]) -> None:
+def _start_over(tx: Transaction, run: Run, row: Row, *, fresh: bool, leave: Sequence[str], told: Row) -> None:
     plan_id, live = run.plan_id, allowed_from("Attempt", "cancelled")
     keys = [] if fresh else list(run.keys)  # on the plan's base nothing is done yet, whatever is to be done now
-    tx.run("attempts_cancel", planId=plan_id, keys=keys, live=live, at=iso(run.started_at))
+    tx.run("attempts_cancel", planId=plan_id, keys=keys, live=live, at=iso(run.started_at), told=told)
     statuses = [*_RESET, "completed"] if fresh else _RESET
     tx.run("tasks_reset", planId=plan_id, statuses=statuses, keys=keys, leave=list(leave))
     tx.run("plan_status", planId=plan_id, status="ready")

@@ -14,9 +14,10 @@ from rich.console import Console
 
 from orchestrator.cli.demo import _program
 from orchestrator.cli.render import machine
+from orchestrator.cli.render.details import diff_view
 from orchestrator.cli.render.screen import console, grid
 from orchestrator.cli.render.tables import print_table
-from orchestrator.cli.render.text import cell
+from orchestrator.cli.render.text import cell, clean, error_lines
 from orchestrator.domain.query import QueryResult
 
 
@@ -33,6 +34,30 @@ def test_a_narrow_terminal_breaks_no_status() -> None:
     screen.print(shown)
     assert isinstance(screen.file, io.StringIO)
     assert "completed" in screen.file.getvalue()
+
+
+def test_text_is_shown_without_sequences_and_a_diff_with_every_character() -> None:
+    """A title is not read as text; what a file holds between two marks stays visible to who reviews its diff."""
+    assert clean("\x1b[31mred\x1b[0m\x1b]0;title\x07!") == "red!"
+    hidden = "+\x1b]0;rm -rf x;\x07echo"
+    assert diff_view(hidden).plain == "+\N{REPLACEMENT CHARACTER}]0;rm -rf x;\N{REPLACEMENT CHARACTER}echo"
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("E\n====\nERROR: test_a (x)\n----\nTraceback (most recent call last):\n  File x\nValueError: no\n",
+         ["ERROR: test_a (x)", "ValueError: no"]),
+        ("x.py:1: \x1b[31merror\x1b[0m: bad\nfine\nFound 1 error\n", ["x.py:1: error: bad", "Found 1 error"]),
+        ("\n\n  got 1, want 2\n[exit code 1]", ["got 1, want 2", "[exit code 1]"]),
+        ("error\n" * 9, ["error"] * 4),
+        ("", []),
+    ],
+    ids=["unittest", "colours", "no such word", "many", "nothing"],
+)  # fmt: skip
+def test_the_first_lines_that_say_what_went_wrong_are_found(output: str, told: list[str]) -> None:
+    """Those with a word for it; the first lines at all where none has one."""
+    assert error_lines(output) == told
 
 
 class Terminal(io.StringIO):

@@ -6,16 +6,38 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from orchestrator.domain.attempt import Owner
 from orchestrator.domain.errors import UserError
-from orchestrator.domain.plan import Plan
+from orchestrator.domain.plan import Plan, PlanningRound
 from orchestrator.domain.run import Run
 from orchestrator.replay.history import inherited_events, replay_graph
 from orchestrator.replay.replay import ReplayLimits, parse_limits
-from orchestrator.reports.details import PlanDetails, RunDetails, TaskDetails, details_of, trees_of
+from orchestrator.reports.details import (
+    CallDetails,
+    PlanDetails,
+    RunDetails,
+    TaskDetails,
+    change_shown,
+    details_of,
+    trees_of,
+)
 from orchestrator.reports.status import plan_and_run, plan_status
 from orchestrator.reports.timeline import Timeline
 from orchestrator.store.graph_store import GraphStore
-from tests.support.samples import T0, accepted, attempt_owner, claimed, long_story, opened, unfinished
+from tests.support.samples import (
+    T0,
+    accepted,
+    attempt_owner,
+    attempt_summary,
+    call,
+    claimed,
+    long_story,
+    new_plan,
+    opened,
+    reply,
+    turn,
+    unfinished,
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +71,8 @@ def history(any_graph: GraphStore) -> History:
 
 
 def test_every_kind_of_record_is_told_in_full(history: History) -> None:
-    """A plan with its rounds, a run and a task with their attempts, an attempt's story; nothing else is shown."""
+    """A plan with its rounds, a run and a task with their attempts, an attempt's story, a call; nothing else is
+    shown."""
     plan = details_of(history.graph, "Plan", history.plan.id)
     run = details_of(history.graph, "Run", history.run.id)
     task = details_of(history.graph, "Task", history.task)
@@ -59,12 +82,32 @@ def test_every_kind_of_record_is_told_in_full(history: History) -> None:
     assert [row["attempt"] for row in run.attempts] == [row["attempt"] for row in task.attempts]
     assert (task.state.status, task.diagnosis) == ("completed", {})
     assert (attempt.plan_id, attempt.task_key) == (history.plan.id, "t0")
+    one_call = details_of(history.graph, "ToolCall", f"{history.accepted}:2")
+    assert isinstance(one_call, CallDetails)
+    assert (one_call.tool, one_call.status, one_call.arguments) == ("write_file", "ok", '{"path":"shop/m.py"}')
+    with pytest.raises(UserError, match=r"has no call 1; its calls are 2, 3, 4\."):
+        details_of(history.graph, "ToolCall", f"{history.accepted}:1")
     with pytest.raises(UserError, match="is a Review"):
         details_of(history.graph, "Review", "v1")
 
 
+def test_a_plans_rounds_tell_what_was_said_in_them(any_graph: GraphStore) -> None:
+    """Each round has its own turns and calls, in order, as an attempt's story has them."""
+    plan = new_plan(0)
+    any_graph.store_plan(plan)
+    for number in (1, 2):
+        round_id = f"{plan.id}:round{number}"
+        any_graph.store_round(PlanningRound(round_id, plan.id, number))
+        said = reply(1, (call(2, "read_file"),), text=f"Round {number}.")
+        any_graph.record(Owner("PlanningRound", round_id), [turn(1), said])
+    found = details_of(any_graph, "Plan", plan.id)
+    assert isinstance(found, PlanDetails)
+    told = [(row["number"], [(step.text, len(step.calls)) for step in row["steps"]]) for row in found.rounds]
+    assert told == [(1, [("Round 1.", 1)]), (2, [("Round 2.", 1)])]
+
+
 def test_a_diff_compares_what_the_record_began_and_ended_with(history: History) -> None:
-    """An attempt's trees, the newest attempt's of a task, a run's commits; without a change there is nothing."""
+    """An attempt's trees, a task's whole change, a run's commits; without a change there is nothing."""
     graph = history.graph
     assert trees_of(graph, "Attempt", history.accepted) == ("tree1", "tree9")
     assert trees_of(graph, "Task", history.task) == ("tree1", "tree9")
@@ -75,6 +118,28 @@ def test_a_diff_compares_what_the_record_began_and_ended_with(history: History) 
         trees_of(graph, "Task", history.plan.tasks[1].task.id)
     with pytest.raises(UserError, match="has no diff"):
         trees_of(graph, "Plan", history.plan.id)
+
+
+Trees = list[tuple[str | None, str | None]]
+CHANGES: dict[str, tuple[Trees, int]] = {
+    "a chain of rejections": ([("t0", "t1"), ("t1", "t1")], 2),
+    "stopped, then begun anew in vain": ([("t0", "t1"), ("t0", "t0")], 1),
+    "begun anew": ([("t0", "t1"), ("t0", "t2")], 2),
+    "carried forward in vain": ([("t0", "t1"), ("t5", "t5")], 1),
+    "cut off before it began": ([("t0", "t1"), ("t0", "t0"), (None, None)], 1),
+    "never": ([("t0", "t0"), ("t0", "t0")], 2),
+}
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_a_tasks_change_is_that_of_the_last_attempt_which_made_one(kind: str) -> None:
+    """Not the increment of its last attempt, which may be nothing after many lines."""
+    trees, shown = CHANGES[kind]
+    made = [
+        attempt_summary(number=number, base_commit="c0", tree_before=before, tree_after=after)
+        for number, (before, after) in enumerate(trees, start=1)
+    ]
+    assert change_shown(made, "t").number == shown
 
 
 def test_a_plan_stands_as_its_run_left_it(history: History) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
@@ -103,6 +104,32 @@ def test_why_failed_takes_a_task(world: World) -> None:
     assert [(row[3], row[8]) for row in rows] == [(1, ["missing_case at a.py: no zero case"]), (2, [])]
     rows = world.graph.query(saved.cypher, saved.bind({"repository": world.id("r"), "task": "gamma"})).rows
     assert [tuple(row)[:4] for row in rows] == [("gamma", "blocked", None, None)]
+
+
+def test_why_failed_says_a_sentence_once(any_graph: GraphStore) -> None:
+    """A detail that its findings say, or that says them, is left out; the diagnosis stands with the last attempt."""
+    suffix = uuid4().hex[:8]
+    any_graph.query(REPEATED, {"s": suffix}, write=True)
+    saved = saved_query("why-failed")
+    rows = any_graph.query(saved.cypher, saved.bind({"repository": "r" + suffix})).rows
+    told = [dict(zip(saved.columns, row, strict=True)) for row in rows]
+    assert [row["stopDetail"] for row in told] == [None, None, "It is late. Go on."]
+    assert [row["diagnosis"] for row in told] == [None, None, "Three attempts ended."]
+    assert [row["findings"] for row in told] == [["x: One is bad.", "y: Two is bad."], ["z: Score 5. Not good."], []]
+
+
+REPEATED = """
+CREATE (r:Repository {id: "r" + $s})-[:HAS_PLAN]->(:Plan {id: "p" + $s, createdAt: datetime("2026-01-01T00:00:00Z")})
+  -[:HAS_TASK]->(t:Task {id: "t" + $s, key: "t", status: "failed"}),
+  (t)-[:DIAGNOSED_AS]->(:Diagnosis {id: "d" + $s, summary: "Three attempts ended.",
+    at: datetime("2026-01-01T00:00:00Z")}),
+  (t)-[:HAS_ATTEMPT]->(a:Attempt {id: "a" + $s, number: 1, stopDetail: "One is bad. Two is bad."}),
+  (a)-[:FOUND]->(:Finding {id: "f1" + $s, code: "x", severity: "error", message: "One is bad.", locus: ""}),
+  (a)-[:FOUND]->(:Finding {id: "f2" + $s, code: "y", severity: "error", message: "Two is bad.", locus: ""}),
+  (t)-[:HAS_ATTEMPT]->(b:Attempt {id: "b" + $s, number: 2, stopDetail: "Not good."}),
+  (b)-[:FOUND]->(:Finding {id: "f3" + $s, code: "z", severity: "error", message: "Score 5. Not good.", locus: ""}),
+  (t)-[:HAS_ATTEMPT]->(:Attempt {id: "c" + $s, number: 3, stopDetail: "It is late. Go on."})
+"""
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -109,6 +109,8 @@ def test_a_rejected_attempt_keeps_everything_that_the_next_one_needs(any_graph: 
         task_stop_reason=None,
         review=review,
         findings=(GATE, QC),
+        issues=(GATE.message, QC.message),
+        required_fixes=(GATE.required_fix,),
         error_context={"exit": 1, "tail": ["a"]},
     )
     assert any_graph.conclude(claim, rejected)
@@ -121,7 +123,7 @@ def test_a_rejected_attempt_keeps_everything_that_the_next_one_needs(any_graph: 
     assert (state.status, state.qc_score, state.lease_owner, state.tool_call_count) == ("pending", 0, None, 2)
     row = any_graph.query(
         "MATCH (t:Task)-[:HAS_ATTEMPT]->(a:Attempt {id: $id})-[:CONCLUDED]->(d:Decision) "
-        "RETURN a.qcPassed, t.qcPassed, a.issues, a.requiredFixes, a.errorContextJson, d.decision",
+        "RETURN a.qcPassed, t.qcPassed, a.issues, a.requiredFixes, a.errorContextJson, t.errorContextJson, d.decision",
         {"id": claim.attempt_id},
     ).rows[0]
     assert list(row) == [
@@ -129,6 +131,7 @@ def test_a_rejected_attempt_keeps_everything_that_the_next_one_needs(any_graph: 
         False,
         ["lib/x.py is out of scope", "No zero case"],
         ["Leave it alone."],
+        '{"exit":1,"tail":["a"]}',
         '{"exit":1,"tail":["a"]}',
         "complete",
     ]

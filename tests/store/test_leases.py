@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -165,6 +166,11 @@ def test_an_orphan_is_closed_as_interrupted_and_its_successor_follows_it(any_gra
     first, second = any_graph.history(claim.task.id)
     assert (first.status, first.stop_reason, first.finished_at) == ("interrupted", "interrupted", LATE)
     assert "is gone" in (first.stop_detail or "")
+    told = any_graph.query(
+        "MATCH (t:Task)-[:HAS_ATTEMPT]->(a:Attempt {id: $id}) RETURN a.errorContextJson, t.errorContextJson, a.issues",
+        {"id": claim.attempt_id},
+    ).rows[0]
+    assert told[0] == told[1] and json.loads(told[0])["issues"] == told[2] == [first.stop_detail]
     used = any_graph.query(
         "MATCH (a:Attempt {id: $id}) RETURN a.turnCount, a.toolCallCount, a.durationMs, a.promptTokens > 0",
         {"id": claim.attempt_id},

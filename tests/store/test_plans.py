@@ -10,7 +10,20 @@ import pytest
 from orchestrator.domain.errors import GraphError, UserError
 from orchestrator.domain.plan import PlannedTask, PlanningRound
 from orchestrator.store.graph_store import GraphStore
-from tests.support.samples import T0, claimed, new_id, new_plan, new_run, new_task, opened, statuses
+from tests.support.samples import (
+    T0,
+    attempt_owner,
+    call,
+    claimed,
+    new_id,
+    new_plan,
+    new_run,
+    new_task,
+    opened,
+    reply,
+    statuses,
+    turn,
+)
 
 
 def test_a_plan_comes_back_as_written(any_graph: GraphStore) -> None:
@@ -78,6 +91,33 @@ def test_a_prompt_longer_than_the_limit_is_given_to_the_worker_whole(any_graph: 
     run = any_graph.open_run(new_run(plan))
     assert claimed(any_graph, run).task == long
     assert any_graph.tasks(plan.id)[0].task == long
+
+
+def test_a_number_behind_an_id_names_its_part(any_graph: GraphStore) -> None:
+    """Every form that the product prints: an attempt behind its task's key, id or beginning of one, a call behind an
+    attempt, the branch of a run. A part that is not there is named."""
+    plan, run = opened(any_graph, 1)
+    claim = claimed(any_graph, run)
+    any_graph.record(attempt_owner(claim), [turn(1), reply(1, (call(7),))])
+    repository, task = plan.repository.id, plan.tasks[0].task.id
+
+    def found(text: str) -> tuple[str, str]:
+        return any_graph.resolve(text, repository)
+
+    for text in (claim.attempt_id, "t0:1", "t0#1", "t0 #1", f"{task} #1", f"{plan.id}:t:01"):
+        assert found(text) == ("Attempt", claim.attempt_id)
+    for text in ("t0:1:7", "t0 #1 #7", f"{claim.attempt_id}:7"):
+        assert found(text) == ("ToolCall", f"{claim.attempt_id}:7")
+    assert found(f"orchestrate/{run.id}") == ("Run", run.id)
+    for text, said in {
+        "t0:2": f"Task {task} has no attempt 2.",
+        "t0:1:1": "has no tool call 1",
+        "t9:1": "has the id or key 't9'",
+        f"{run.id}:1": "is a Run and has no numbered parts",
+        ":1": "has the id or key ':1'",
+    }.items():
+        with pytest.raises(UserError, match=said):
+            found(text)
 
 
 def test_the_newest_plan_is_found_by_repository_and_status(any_graph: GraphStore) -> None:

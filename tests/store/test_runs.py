@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -100,7 +101,14 @@ def test_fresh_cancels_the_open_run_and_starts_all_over(any_graph: GraphStore) -
     live = claimed(any_graph, run)
     fresh = any_graph.open_run(new_run(plan, LATER), fresh=True)
     assert any_graph.run(run.id).status == "cancelled"
-    assert any_graph.attempt(live.attempt_id).status == "cancelled"
+    ended = any_graph.attempt(live.attempt_id)
+    assert (ended.status, ended.stop_reason) == ("cancelled", "cancelled")
+    assert ended.stop_detail == f"Run {fresh.id} has begun the plan anew."
+    (told,) = any_graph.query(
+        "MATCH (t:Task)-[:HAS_ATTEMPT]->(a {id: $id}) RETURN a.errorContextJson, t.errorContextJson",
+        {"id": live.attempt_id},
+    ).rows
+    assert told[0] == told[1] and json.loads(told[0])["stopDetail"] == ended.stop_detail
     assert set(statuses(any_graph, plan).values()) == {"pending"}
     with pytest.raises(StaleFenceError):
         any_graph.record(attempt_owner(live), [turn(1)])

@@ -5,6 +5,7 @@ One run holds them all, one task for each; the tests look at what became of each
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -189,6 +190,20 @@ def test_a_stop_is_in_the_graph_with_what_was_seen_and_its_limit(ended: Story, k
     assert event["evidenceJson"]
     assert diagnosis["actions"]
     assert (rows[0]["status"], rows[0]["reason"]) == ("failed", "stops_exhausted")
+
+
+def test_every_stop_is_an_issue_with_its_way_out_and_its_beginning(ended: Story) -> None:
+    """The error report has what the guard saw, and the first of the calls that led there."""
+    for key in WORKERS:
+        found = attempt(ended, key)
+        report = json.loads(found["errorContextJson"])
+        assert (report == {}) is (found["status"] == "accepted")
+        if found["status"] == "stopped":
+            assert report["guard"]["code"] == found["stopReason"] and report["next"]
+            assert (report["issues"], report["requiredFixes"]) == (found["issues"], found["requiredFixes"])
+            assert len(found["issues"]) == len(found["requiredFixes"]) == 1
+            assert report["guard"]["firstSeq"] is not None
+    assert json.loads(attempt(ended, "words-errors")["errorContextJson"])["guard"]["firstSeq"] == 2
 
 
 @pytest.mark.parametrize("key", RECOVERS)

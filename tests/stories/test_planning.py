@@ -119,7 +119,9 @@ def test_a_pm_that_gives_no_plan_is_bounded(story: Story, model: Serve, reply: d
     assert [(row["status"], row["number"]) for row in rounds] == [("rejected", 1), ("rejected", 2), ("rejected", 3)]
     assert all(defect in " ".join(row["defects"]) for row in rounds)
     plan_id = done.stderr.split("orchestrate show ")[1].split("`")[0]
-    assert defect in story.ok("show", plan_id)
+    shown = story.ok("show", plan_id)
+    assert defect in shown
+    assert shown.count(reply.get("text") or str(reply["call"][0])) >= 3, "what the PM said in each round"
 
 
 def test_a_pm_that_calls_no_tool_in_two_rounds_is_not_asked_in_a_third(story: Story, model: Serve) -> None:

@@ -1,6 +1,9 @@
-"""A run or a task in full, and a diff."""
+"""A plan, a run, a task or a tool call in full, and a diff."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -8,10 +11,13 @@ from rich.text import Text
 from orchestrator.cli.render.plans import plan_view
 from orchestrator.cli.render.screen import status_text
 from orchestrator.cli.render.tables import attempts_table
-from orchestrator.cli.render.text import clean, ended_by, money, tokens
+from orchestrator.cli.render.text import clean, duration, ended_by, marked, money, tokens
+from orchestrator.cli.render.timeline import note_view, turn_view
 from orchestrator.domain.text import counted
-from orchestrator.reports.details import PlanDetails, RunDetails, TaskDetails
+from orchestrator.reports.details import CallDetails, PlanDetails, RunDetails, TaskDetails
+from orchestrator.reports.timeline import TimelineNote, TimelineTurn
 
+_SAID = 2_000  # characters of what a model said in a turn
 _DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -25,8 +31,15 @@ def plan_details_view(full: PlanDetails) -> RenderableType:
         asked = f"{counted(row['turns'], 'turn')}, {counted(row['calls'], 'call')}"
         used = f"{asked}, {tokens(int(row['tokens'] or 0))} tokens"
         parts.append(Text(f"\nplanning round {row['number']}: {used}, {money(row['costUsd'])}", style="bold"))
+        if row["defects"]:
+            parts += _said(row["steps"])
         parts += [_refused(defect) for defect in row["defects"] or ()]
     return Group(*parts)
+
+
+def _said(steps: Sequence[TimelineTurn | TimelineNote]) -> list[Text]:
+    """What the PM said and did in a round that came to no plan, and what was said to it."""
+    return [turn_view(step, _SAID) if isinstance(step, TimelineTurn) else note_view(step) for step in steps]
 
 
 def _refused(why: str) -> Text:
@@ -67,9 +80,13 @@ def task_details_view(full: TaskDetails, *, codes: bool = False) -> RenderableTy
     }
     parts: list[RenderableType] = [head, *_facts(facts), Text(f"\n{clean(task.prompt).rstrip()}\n")]
     parts.append(attempts_table(full.attempts, codes=codes) if full.attempts else Text("No attempt yet."))
+    told = [row for row in full.attempts if row["status"] != "accepted" and row["stopDetail"]]
+    parts += [Text(f"\n{row['attempt']}: {clean(row['stopDetail'])}") for row in told]
     if full.diagnosis:
         parts.append(Text(f"\n{clean(full.diagnosis['summary'])}"))
-        parts += [Text(f"advice: {clean(action)}") for action in full.diagnosis.get("actions") or []]
+        said = " ".join(row["stopDetail"] for row in told)
+        actions = [action for action in full.diagnosis.get("actions") or [] if action not in said]
+        parts += [Text(f"advice: {clean(action)}") for action in actions]
     return Group(*parts)
 
 
@@ -77,10 +94,36 @@ def _facts(facts: dict[str, str]) -> list[Text]:
     return [Text.assemble((f"{name:>10}  ", "dim"), clean(value)) for name, value in facts.items() if value]
 
 
+def call_details_view(found: CallDetails) -> RenderableType:
+    """The call's arguments one by one, and its result, whole; what a command printed as plain text."""
+    took = f"  {duration(found.duration_ms)}" if found.duration_ms is not None else ""
+    name = f"{found.attempt_id} call {found.seq}: {clean(found.tool)}"
+    shown = clean if found.tool == "run_command" else marked  # of a file nothing is left out
+    head = Text.assemble((name, "bold"), f"  {found.status}{took}")
+    result = Text(shown(found.result).rstrip())
+    return Group(head, *_arguments(found.arguments), Text("result:", style="dim"), result)
+
+
+def _arguments(sent: str) -> list[Text]:
+    """Texts as they are, everything else as JSON; what is no object as it was sent."""
+    try:
+        arguments = json.loads(sent)
+    except (ValueError, RecursionError):
+        arguments = None
+    if not isinstance(arguments, dict):
+        return [Text("arguments:", style="dim"), Text(marked(sent))]
+    texts = {name: each if isinstance(each, str) else json.dumps(each) for name, each in arguments.items()}
+    between = {name: "\n" if "\n" in text else " " for name, text in texts.items()}
+    return [
+        Text.assemble((f"{marked(name)}:{between[name]}", "dim"), marked(text).rstrip("\n"))
+        for name, text in texts.items()
+    ]
+
+
 def diff_view(diff: str) -> Text:
     """A unified diff in its colours."""
     text = Text()
     for line in diff.rstrip("\n").split("\n"):
-        text.append(clean(line) + "\n", _DIFF_STYLE.get(line[:1], ""))
+        text.append(marked(line) + "\n", _DIFF_STYLE.get(line[:1], ""))
     text.rstrip()
     return text

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Sequence
 from typing import Any, TextIO, cast
 
+import click
 from rich.console import Console, RenderableType
 from rich.text import Text
 
@@ -58,6 +60,17 @@ def present(document: Any, view: RenderableType, *, as_json: bool) -> None:
         print_json(document)
     else:
         console().print(view)
+
+
+def page(view: RenderableType) -> None:
+    """A long result on stdout: exact in a pipe, on a terminal by the user's pager."""
+    screen = console(exact=True)
+    if not screen.is_terminal:
+        return screen.print(view, soft_wrap=True)
+    with screen.capture() as shown:
+        screen.print(view, soft_wrap=True)
+    os.environ.setdefault("LESS", "FRX")  # as git has it: in colours, and no page for what fits the screen
+    return click.echo_via_pager(shown.get().removesuffix("\n"), color=screen.color_system is not None)
 
 
 def status_text(status: str | None) -> Text:

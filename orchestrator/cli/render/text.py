@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from orchestrator.domain.ansi import plain
 from orchestrator.domain.stop_reasons import in_words
 
 # C0 and C1 control characters but tab and newline, and the marks that reorder text: a model's output could move the
@@ -13,9 +14,30 @@ from orchestrator.domain.stop_reasons import in_words
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
+# A line of an output that says what went wrong, and one that says nothing.
+_TELLS = re.compile(
+    r"error|exception|fail|fatal|panic|denied|refused|cannot|can't|unable|invalid|not found|no such|undefined|^E\s",
+    re.IGNORECASE,
+)
+_SAYS_NOTHING = re.compile(r"traceback \(most recent call last\)|^[\W_]*$|^\W*\w\W*$", re.IGNORECASE)
+_LOOKED_AT = 100_000  # characters of an output
+
+
 def clean(text: object) -> str:
-    """The text without what a terminal would obey."""
-    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", str(text).replace("\r\n", "\n"))
+    """The text without what a terminal would obey: sequences whole, of the rest a mark for each character."""
+    return marked(plain(str(text)))
+
+
+def marked(text: str) -> str:
+    """The text with a mark for each character that a terminal would obey; nothing is left out, as a diff needs it."""
+    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+
+
+def error_lines(output: str, most: int = 4, width: int = 160) -> list[str]:
+    """The first lines of a failed call's output that say what went wrong; its first lines where none does."""
+    lines = [line for line in clean(output[:_LOOKED_AT]).splitlines() if not _SAYS_NOTHING.search(line)]
+    telling = [line for line in lines if _TELLS.search(line)]
+    return [one_line(line, width) for line in (telling or lines)[:most]]
 
 
 def escaped(document: str) -> str:

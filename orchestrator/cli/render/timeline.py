@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from orchestrator.cli.render.screen import status_text
-from orchestrator.cli.render.text import clean, duration, ended_by, money, one_line, tokens
+from orchestrator.cli.render.text import clean, duration, ended_by, error_lines, money, one_line, tokens
 from orchestrator.domain.attempt import Check
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
 from orchestrator.reports.timeline import HeldFinding, Timeline, TimelineCall, TimelineNote, TimelineTurn
@@ -21,7 +21,7 @@ def timeline_view(story: Timeline, *, codes: bool = False) -> RenderableType:
     """The attempt in full: head, steps in order, what was held against it, why it ended (`codes`: with its stop code),
     what next."""
     parts: list[RenderableType] = [_head(story)]
-    parts += [_turn(step) if isinstance(step, TimelineTurn) else _note(step) for step in story.steps]
+    parts += [turn_view(step) if isinstance(step, TimelineTurn) else note_view(step) for step in story.steps]
     parts += [_finding(finding) for finding in story.findings]
     parts += [_check(check) for check in story.checks]
     if story.review is not None:
@@ -44,7 +44,9 @@ def _head(story: Timeline) -> Text:
     return text.append(f"{facts}/{attempt.tool_call_budget} calls  {used} tokens  {money(usage.cost_usd)}\n", "dim")
 
 
-def _turn(turn: TimelineTurn) -> Text:
+def turn_view(turn: TimelineTurn, most_text: int = 160) -> Text:
+    """One reply of a model with its calls, of each failed one the first error lines; `most_text` characters of what it
+    said."""
     text = Text.assemble((f"turn {turn.number}", "bold"))
     stall = f"  identical batches {turn.stall_count}" if turn.stall_count > 1 else ""
     compacted = " compacted" if turn.compacted else ""
@@ -52,7 +54,7 @@ def _turn(turn: TimelineTurn) -> Text:
     window = f"window {turn.window_messages} messages, {tokens(turn.window_tokens)} tokens{compacted}"
     text.append(f"  {turn.calls_used}/{turn.calls_limit} calls  {window}  {spent}{stall}\n", "dim")
     if turn.text:
-        text.append(f"  {one_line(turn.text, 160)}\n", "italic" if turn.status == "replied" else "red")
+        text.append(f"  {one_line(turn.text, most_text)}\n", "italic" if turn.status == "replied" else "red")
     for call in turn.calls:
         text.append_text(_call(call))
     text.rstrip()
@@ -64,9 +66,11 @@ def _call(call: TimelineCall) -> Text:
     text.append(f"{call.signature[:8]} ", "dim")
     mark = _MARK[call.uniqueness] or (call.status if call.status != "ok" else "")
     text.append(mark, "red" if mark in ("refused", "error") else "yellow")
-    if call.why:
-        text.append(f" {one_line(call.why, 120)}", "dim")
-    return text.append("\n")
+    failed = call.status == "error"
+    if call.why and not failed:
+        text.append(f" {one_line(call.why, 400)}", "dim")
+    lines = error_lines(call.result) if failed else []
+    return text.append("".join(f"\n       | {line}" for line in lines), "red").append("\n")
 
 
 def arguments_line(arguments: str) -> str:
@@ -80,7 +84,8 @@ def arguments_line(arguments: str) -> str:
     return one_line(" ".join(f"{value}" for value in values.values()), 80)
 
 
-def _note(note: TimelineNote) -> Text:
+def note_view(note: TimelineNote) -> Text:
+    """What happened beside the turns, in one line."""
     style = {"stop": "red", "refuse": "red", "warn": "yellow"}.get(note.verdict, "cyan")
     seen = "" if note.observed is None else f" ({note.observed:g} seen, limit {note.limit:g})"
     verdict = f" {note.verdict}" if note.verdict else ""
@@ -131,7 +136,8 @@ def _ending(story: Timeline, *, codes: bool) -> Text:
         text.append(f"\nadvice: {clean(action)}")
     for command in story.next:
         text.append(f"\nnext: {clean(command)}")
-    return text.append(f"\ndiff: orchestrate show {attempt.id} --diff")
+    text.append(f"\ndiff: orchestrate show {attempt.id} --diff")
+    return text.append(f"\na call in full: orchestrate show {attempt.id} --call N")
 
 
 def _actions(story: Timeline) -> list[str]:
@@ -162,9 +168,8 @@ def _last_output(story: Timeline) -> list[str]:
         worst = story.findings[-1]
         return [f"{worst.source} found {clean(worst.code)}: {one_line(worst.message, 300)}"]
     calls = [call for step in story.steps if isinstance(step, TimelineTurn) for call in step.calls]
-    if calls:
-        return [
-            f"The last call was {clean(calls[-1].tool)} {arguments_line(calls[-1].arguments)}:",
-            tail(calls[-1].result),
-        ]
-    return []
+    wrong = [call for call in calls if call.status == "error"]
+    if not calls:
+        return []
+    last, which = (wrong[-1], "failed call") if wrong else (calls[-1], "call")
+    return [f"The last {which} was {clean(last.tool)} {arguments_line(last.arguments)}:", tail(last.result)]

@@ -54,6 +54,7 @@ def _snapshot(claim: Claim, workspace: Workspace, last: str) -> str:
 
 def _assignment(services: Services, plan: Plan, claim: Claim, start: Start, workspace: Workspace) -> Assignment:
     previous = start.previous
+    found = (*(previous.findings if previous else ()), *start.remarks)
     return Assignment(
         goal=plan.goal,
         task=claim.task,
@@ -62,7 +63,7 @@ def _assignment(services: Services, plan: Plan, claim: Claim, start: Start, work
         allowed_paths=start.allowed_paths,
         verification=plan.commands_of(claim.task),
         dependencies=dependency_results(services, plan, claim.task, workspace),
-        findings=tuple(f for f in previous.findings if f.blocking) if previous else (),
+        findings=tuple(dict.fromkeys(f for f in found if f.blocking)),
         failed_checks=tuple(c for c in previous.checks if c.outcome != "passed") if previous else (),
         previous=previous,
         repeated=_repeated(services, previous),

@@ -45,10 +45,11 @@ def merge(
         run = services.reader.run(claim.run_id)
         merged = _merge_commit(services, plan, claim, start, verified.tree, run.head_commit)
         if merged.commit is None:
-            raise _rejected(verified, review, judge_conflicts(merged.conflicts or (merged.detail,)))
-        with _checked(services, plan, claim, merged.commit, verified, number, deadlines) as (findings, workspaces):
-            if findings:
-                raise _rejected(verified, review, findings)
+            conflicts = judge_conflicts(merged.conflicts or (merged.detail,))
+            raise AttemptEnded(AttemptEnd.gate_failed(_with(verified, conflicts), review))
+        with _checked(services, plan, claim, merged.commit, verified, number, deadlines) as (found, workspaces):
+            if found.blocking:
+                raise AttemptEnded(AttemptEnd.gate_failed(found, review))
             end = AttemptEnd.reviewed(verified, review)
             if record.close(end, commit=merged.commit, head_before=run.head_commit):
                 services.workspaces.deliver(run.branch, merged.commit)
@@ -61,9 +62,8 @@ def merge(
     )
 
 
-def _rejected(verified: VerificationResult, review: Review, findings: tuple[Finding, ...]) -> AttemptEnded:
-    found = replace(verified, findings=(*verified.findings, *findings))
-    return AttemptEnded(AttemptEnd.gate_failed(found, review))
+def _with(verified: VerificationResult, findings: tuple[Finding, ...]) -> VerificationResult:
+    return replace(verified, findings=(*verified.findings, *findings))
 
 
 def _merge_commit(services: Services, plan: Plan, claim: Claim, start: Start, tree: str, head: str) -> MergeCommit:
@@ -89,17 +89,19 @@ def _checked(
     verified: VerificationResult,
     number: int,
     deadlines: Deadlines,
-) -> Iterator[tuple[tuple[Finding, ...], tuple[Workspace, ...]]]:
+) -> Iterator[tuple[VerificationResult, tuple[Workspace, ...]]]:
     """The plan's full verification over the merged tree, after the commands that every attempt must pass; none that
-    passed over this very tree is run again. What stands against the merge, and the workspace, if one was needed."""
+    passed over this very tree is run again. What was verified, with these checks and what they found, and the
+    workspace, if one was needed."""
     tree = services.workspaces.tree_of(commit)
     passed = passed_over(tree, verified.checks)
     commands = (*plan.commands_of(claim.task), *plan.full_verification)
     commands = tuple(command for command in dict.fromkeys(commands) if command not in passed)
     if not commands:
-        yield (), ()
+        yield verified, ()
         return
     name = f"{claim.attempt_id}:merge{number}"
     with closing(services.workspaces.open(name, commit, head=commit, plan_id=plan.id)) as workspace:
         checks = run_checks(services, claim, workspace, commands, deadlines, phase="merge", pass_id=name, tree=tree)
-        yield (*judge_checks(checks, workspace.shown_root), *judge_unanswered(checks)), (workspace,)
+        findings = (*judge_checks(checks, workspace.shown_root), *judge_unanswered(checks))
+        yield replace(_with(verified, findings), checks=(*verified.checks, *checks)), (workspace,)

@@ -15,12 +15,14 @@ from orchestrator.domain.lifecycle import TASK_ENDED
 from orchestrator.domain.progress import AttemptFinished, TaskClaimed, TaskEnded
 from orchestrator.domain.run import Claim
 from orchestrator.domain.usage import Usage
+from orchestrator.domain.usage_limits import LEDGER
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded, attempt_result
 from orchestrator.engine.loop.journal import Journal, Subscriber
 from orchestrator.engine.loop.metering import Deadlines, Meter
 from orchestrator.engine.services import Services
 from orchestrator.gates.retry import RetryPolicy
 from orchestrator.guards.guard_set import GuardSet, replay
+from orchestrator.guards.origin import origin
 
 if TYPE_CHECKING:
     from orchestrator.engine.attempt.resume import Start
@@ -138,7 +140,7 @@ class AttemptRecord:
         verified_tree = end.verified.tree if end.verified else None
         worked_on = self.conversation.tree if self.conversation else None
         return attempt_result(
-            replace(end, number=self._claim.number),
+            replace(end, number=self._claim.number, first_seq=self._first_seq(end)),
             policy=RetryPolicy(task.max_attempts, run.max_stopped_attempts),
             earlier=start.earlier if start else counted_attempts(self._services.reader.history(task.id), self._claim),
             stage=start.stage if start else 1,
@@ -173,6 +175,16 @@ class AttemptRecord:
                 duration_ms=(now - claim.at).total_seconds() * 1000,
             )
         )
+
+    def _first_seq(self, end: AttemptEnd) -> int | None:
+        """Where what the worker was stopped for began, as far as this attempt's own events tell."""
+        if end.stop is None or self.start is None or self.conversation is None:
+            return None
+        if end.stop is not self.conversation.journal.stop or end.stop.guard == LEDGER:
+            return None  # QC's own guards, or a bound that is no fold over these events
+        guards, budget = self._services.settings.guards, self._claim.task.tool_call_budget
+        begun = GuardSet.begin(guards, budget, self.start.allowed_paths)
+        return origin(begun, self._services.reader.events(self._claim.attempt_id))
 
     def _tell(self, result: AttemptResult) -> None:
         claim, services = self._claim, self._services

@@ -4,7 +4,7 @@ attempt's record."""
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -13,10 +13,12 @@ from orchestrator.domain.errors import DiskFullError, ModelError, OrchestrateErr
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.domain.review import Review
+from orchestrator.domain.stop_reasons import next_step
 from orchestrator.domain.usage import Usage
 from orchestrator.domain.verdict import Stop
 from orchestrator.engine.loop.metering import halts
 from orchestrator.gates.completion import decide
+from orchestrator.gates.end_report import error_report, open_issues
 from orchestrator.gates.failure_report import failure_report
 from orchestrator.gates.retry import EndedAttempt, RetryPolicy
 
@@ -26,14 +28,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptEnd:
-    """One way out of an attempt, with what the gates and QC said before it. `halt` is the error that ends the whole run
-    with it, `trace` the traceback of a defect of ours."""
+    """One way out of an attempt, with what the gates and QC said before it. `stop` is the guard's word that ended it,
+    `first_seq` where what the guard saw began; `halt` is the error that ends the whole run with it, `trace` the
+    traceback of a defect of ours."""
 
     status: AttemptStatus
     stop_reason: str
     stop_detail: str = ""
     verified: VerificationResult | None = None
     review: Review | None = None
+    stop: Stop | None = None
+    first_seq: int | None = None
     halt: OrchestrateError | None = None
     trace: str = ""
     number: int = 0
@@ -92,7 +97,7 @@ class AttemptEnd:
     def _stopped(cls, reason: str, detail: str, stop: Stop | None) -> AttemptEnd:
         halt = halts(stop)  # the run's own bound is not the task's fault: the work goes on under a higher one
         status: AttemptStatus = "interrupted" if halt else "stopped"
-        return cls(status=status, stop_reason=reason, stop_detail=detail, halt=halt)
+        return cls(status=status, stop_reason=reason, stop_detail=detail, stop=stop, halt=halt)
 
     @classmethod
     def of_error(cls, error: Exception) -> AttemptEnd:
@@ -138,7 +143,7 @@ def attempt_result(
     attempts: tuple[EndedAttempt, ...] = (*earlier, end)
     exhausted = None if accepted else policy.exhausted(attempts)
     changes = verified.changes if verified else ()
-    return AttemptResult(
+    result = AttemptResult(
         attempt_status=end.status,
         stop_reason=end.stop_reason,
         stop_detail=end.stop_detail,
@@ -157,8 +162,32 @@ def attempt_result(
         diagnosis=failure_report(exhausted, attempts, held, at) if exhausted else None,
         commit=commit,
         head_before=head_before,
-        error_context={"traceback": end.trace} if end.trace else {},
     )
+    return _with_reasons(result, end)
+
+
+def _with_reasons(result: AttemptResult, end: AttemptEnd) -> AttemptResult:
+    """With what stands against the work. What can be done next is what the task's end advises, the error that halts the
+    run, or the taxonomy of ends."""
+    halted = end.halt.next_step if end.halt else ""
+    issues, fixes = open_issues(end.stop_reason, end.stop_detail, _found(end), halted)
+    told = replace(result, issues=issues, required_fixes=fixes)
+    if end.status == "accepted":
+        return told
+    actions = result.diagnosis.actions if result.diagnosis else (halted or next_step(end.stop_reason),)
+    report = error_report(
+        reason=end.stop_reason,
+        detail=end.stop_detail,
+        issues=issues,
+        required_fixes=fixes,
+        actions=actions,
+        feedback=end.review.feedback if end.review else None,
+        checks=end.verified.checks if end.verified else (),
+        stop=end.stop,
+        first_seq=end.first_seq,
+        trace=end.trace,
+    )
+    return replace(told, error_context=report)
 
 
 def _decision(end: AttemptEnd, held: tuple[Finding, ...], exhausted: bool, stage: int, at: datetime) -> Decision | None:
@@ -167,6 +196,11 @@ def _decision(end: AttemptEnd, held: tuple[Finding, ...], exhausted: bool, stage
         return None
     passed = bool(end.review and end.review.passed)
     return decide(findings=held, reviewed=passed, exhausted=exhausted, verified=end.verified, stage=stage, at=at)
+
+
+def _found(end: AttemptEnd) -> tuple[Finding, ...]:
+    """Everything that gates and QC said, what does not block too."""
+    return (*(end.verified.findings if end.verified else ()), *(end.review.findings if end.review else ()))
 
 
 def _held(end: AttemptEnd) -> tuple[Finding, ...]:

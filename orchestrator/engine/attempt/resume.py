@@ -13,6 +13,7 @@ from datetime import datetime
 
 from orchestrator.domain.attempt import AttemptSummary
 from orchestrator.domain.events import Event, ScopeDecided, ToolFinished
+from orchestrator.domain.finding import Finding
 from orchestrator.domain.ports import Workspaces
 from orchestrator.domain.run import Claim
 from orchestrator.engine.attempt.record import AttemptRecord, counted_attempts
@@ -33,8 +34,9 @@ class Work:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
     """`base` is the commit under the work, `tree` the content to begin with. `previous` is the ended attempt whose
-    findings are told, `inherited` the events of those that were cut off since, `submitted` the one of them whose worker
-    had already handed in: its gates are still to be passed."""
+    findings are told, and `remarks` are QC's in answers that were no verdict. `inherited` are the events of those that
+    were cut off since, `submitted` the one of them whose worker had already handed in: its gates are still to be
+    passed."""
 
     base: str
     base_tree: str
@@ -42,6 +44,7 @@ class Start:
     stage: int
     allowed_paths: tuple[str, ...]
     previous: AttemptSummary | None = None
+    remarks: tuple[Finding, ...] = ()
     inherited: tuple[Event, ...] = ()
     last_event_at: datetime | None = None
     submitted: AttemptSummary | None = None
@@ -71,6 +74,7 @@ def find_start(services: Services, claim: Claim) -> Start:
         stage=2 if previous is not None and previous.status == "stopped" else 1,
         allowed_paths=_allowed(services, claim, source, inherited),
         previous=previous,
+        remarks=_remarks(before, cut_off),
         inherited=inherited,
         last_event_at=last.last_event_at if last else None,
         submitted=last if carried and last is not None and last.worker_output and last.tree_after else None,
@@ -115,6 +119,14 @@ def _trailing_cut_off(earlier: tuple[AttemptSummary, ...]) -> tuple[AttemptSumma
     while cut and resumes(earlier[cut - 1]):
         cut -= 1
     return earlier[cut:]
+
+
+def _remarks(before: Sequence[AttemptSummary], cut_off: Sequence[AttemptSummary]) -> tuple[Finding, ...]:
+    """What QC held against this work in answers that were no verdict: no worker has been told it yet."""
+    kept = before[:-1] if before and before[-1].status == "rejected" else ()
+    unheard = (*_trailing_cut_off(tuple(kept)), *cut_off)
+    found = (f for attempt in unheard if attempt.stop_reason == "review_error" for f in attempt.findings if f.blocking)
+    return tuple(dict.fromkeys(found))
 
 
 def _kept(source: AttemptSummary, events: Sequence[Event]) -> tuple[str, str] | None:

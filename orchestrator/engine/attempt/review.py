@@ -18,22 +18,19 @@ from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
 from orchestrator.engine.loop.conversation import ConversationResult
 from orchestrator.engine.loop.dialogue import Dialogue, converse
-from orchestrator.engine.loop.metering import Meter, halts
+from orchestrator.engine.loop.metering import Meter, halts, stops_task
 from orchestrator.engine.loop.progress import ProgressFeed
 from orchestrator.engine.services import Services
-from orchestrator.gates.review import ReviewInvalidError, judge_review
-
-_TRIES = 2
+from orchestrator.gates.review import ReviewInvalidError, judge_review, read_remarks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewResult:
-    """A review that counts, or why there is none in `error`. `unproven`: its claimed pass fails for want of evidence
-    alone, which is asked for once more."""
+    """How the attempt ends by QC's answer, with the answer as far as it can be read. `again`: asking once more may
+    help, since it decides nothing, or its claimed pass fails for want of evidence alone."""
 
-    review: Review | None = None
-    error: str = ""
-    unproven: bool = False
+    end: AttemptEnd
+    again: bool = False
 
 
 def ask_verifier(
@@ -46,8 +43,8 @@ def ask_verifier(
     checkout: Workspace,
     meter: Meter | None,
 ) -> Review:
-    """Ask QC, at most twice when its answer decides nothing or leaves criteria without evidence; fails closed. Raises
-    AttemptEnded unless the review passes."""
+    """Ask QC, at most twice when its answer decides nothing or leaves criteria without evidence; fails closed, with all
+    that it said. Raises AttemptEnded unless the review passes."""
     assignment = ReviewAssignment(
         goal=plan.goal,
         task=claim.task,
@@ -59,17 +56,37 @@ def ask_verifier(
         budget=services.settings.budgets.verifier,
         number=claim.number,
     )
-    result = ReviewResult()
-    for number in range(1, _TRIES + 1):
-        result = _ask(services, claim, checkout, assignment, verified, meter, number)
-        if result.review is not None and not result.unproven:
-            break
-    if result.review is None:
-        raise AttemptEnded(AttemptEnd.failed("review_error", result.error, verified=verified))
-    end = AttemptEnd.reviewed(verified, result.review)
-    if end.status != "accepted":
+    end = _answered(services, claim, checkout, assignment, verified, meter)
+    if end.status != "accepted" or end.review is None:
         raise AttemptEnded(end)
-    return result.review
+    return end.review
+
+
+def _answered(
+    services: Services,
+    claim: Claim,
+    checkout: Workspace,
+    assignment: ReviewAssignment,
+    verified: VerificationResult,
+    meter: Meter | None,
+) -> AttemptEnd:
+    """The end by the first answer, or by the second where it may help to ask again; without a verdict it holds what
+    both said."""
+    first = _ask(services, claim, checkout, assignment, verified, meter, number=1)
+    if not first.again:
+        return first.end
+    end = _ask(services, claim, checkout, assignment, verified, meter, number=2).end
+    if end.status in ("accepted", "rejected"):
+        return end
+    return replace(end, review=_together(first.end.review, end.review))
+
+
+def _together(earlier: Review | None, later: Review | None) -> Review | None:
+    """The later answer with what the earlier one found."""
+    if earlier is None or later is None:
+        return later or earlier
+    findings = tuple(dict.fromkeys((*earlier.findings, *later.findings)))
+    return replace(later, feedback=later.feedback or earlier.feedback, findings=findings)
 
 
 def _ask(
@@ -96,47 +113,59 @@ def _ask(
         feed=feed,
         budget=assignment.budget,
     )
-    ended = dialogue.result
-    if ended.reason == "submitted":
-        return _judged(services, opened, dialogue)
-    _raise_if_final(ended, verified)
-    return ReviewResult(error=_no_review(ended))
+    if dialogue.result.reason == "submitted":
+        return _judged(services, opened, dialogue, verified)
+    return _unanswered(dialogue.result, verified)
 
 
-def _judged(services: Services, opened: Review, dialogue: Dialogue) -> ReviewResult:
+def _judged(services: Services, opened: Review, dialogue: Dialogue, verified: VerificationResult) -> ReviewResult:
     """The rules over QC's answer."""
-    try:
-        judged = judge_review(dialogue.result.arguments, opened.strictness, services.settings.review.threshold)
-    except ReviewInvalidError as invalid:
-        return ReviewResult(error=f"QC's answer is no review: {invalid}.")
-    review = replace(
+    answer, usage = dialogue.result.arguments, dialogue.usage
+    asked = replace(
         opened,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        tool_call_count=usage.tool_call_count,
+        duration_ms=dialogue.duration_ms,
+        at=services.clock.now(),
+    )
+    try:
+        judged = judge_review(answer, opened.strictness, services.settings.review.threshold)
+    except ReviewInvalidError as invalid:
+        end = AttemptEnd.failed("review_error", f"QC's answer is no review: {invalid}.", verified=verified)
+        said = read_remarks(answer)
+        if said is not None:
+            said_all = replace(asked, feedback=said.feedback, criteria=said.criteria, findings=said.findings)
+            end = replace(end, review=said_all)
+        return ReviewResult(end=end, again=True)
+    review = replace(
+        asked,
         passed=judged.passed,
         score=judged.score,
         feedback=judged.feedback,
         criteria=judged.criteria,
         findings=judged.findings,
-        prompt_tokens=dialogue.usage.prompt_tokens,
-        completion_tokens=dialogue.usage.completion_tokens,
-        tool_call_count=dialogue.usage.tool_call_count,
-        duration_ms=dialogue.duration_ms,
-        at=services.clock.now(),
     )
-    return ReviewResult(review=review, unproven=judged.unproven)
+    return ReviewResult(end=AttemptEnd.reviewed(verified, review), again=judged.unproven)
 
 
-def _raise_if_final(ended: ConversationResult, verified: VerificationResult) -> None:
-    """What would hold again if QC were asked once more ends the attempt, through no fault of the work or of QC."""
+def _unanswered(ended: ConversationResult, verified: VerificationResult) -> ReviewResult:
+    """How the attempt ends that QC gave no review of. What would hold again if QC were asked once more ends it at once,
+    through no fault of the work or of QC."""
+    detail = f"QC gave no review: {ended.reason}. {ended.detail}"
+    bound = halts(ended.stop)
     if ended.reason == "interrupted":
-        raise AttemptEnded(AttemptEnd.interrupted(ended.detail, verified=verified))
-    if bound := halts(ended.stop):  # under a higher bound QC is asked again
-        raise AttemptEnded(AttemptEnd.interrupted(_no_review(ended), verified=verified, halt=bound))
-    if ended.error is not None:
-        raise AttemptEnded(AttemptEnd.failed("model_error", _no_review(ended), verified=verified, halt=ended.error))
-
-
-def _no_review(ended: ConversationResult) -> str:
-    return f"QC gave no review: {ended.reason}. {ended.detail}"
+        end = AttemptEnd.interrupted(ended.detail, verified=verified)
+    elif bound is not None:  # under a higher bound QC is asked again
+        end = AttemptEnd.interrupted(detail, verified=verified, halt=bound)
+    elif stops_task(ended.stop):  # what the task may use is used up, whoever used it
+        end = replace(AttemptEnd.of_conversation(ended), verified=verified)
+    elif ended.error is not None:
+        end = AttemptEnd.failed("model_error", detail, verified=verified, halt=ended.error)
+    else:
+        end = replace(AttemptEnd.failed("review_error", detail, verified=verified), stop=ended.stop)
+        return ReviewResult(end=end, again=True)
+    return ReviewResult(end=replace(end, stop=ended.stop))
 
 
 def _opened(

@@ -1,8 +1,9 @@
 """One attempt, from claim to result: the walk that a task takes.
 
 A happy attempt goes through all five steps. A rejected one ends in verify, ask_verifier or merge; a stopped one, one
-that gave up and one that was interrupted end in do_work; a lost one, whose task another process has taken over, ends at
-its next write. docs/architecture.md tells each of them along these lines.
+that gave up and one that was interrupted end in do_work (or in ask_verifier, by a bound that QC reaches); a lost one,
+whose task another process has taken over, ends at its next write. docs/architecture.md tells each of them along these
+lines.
 """
 
 from __future__ import annotations

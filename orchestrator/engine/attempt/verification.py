@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 
+from orchestrator.domain.ansi import plain
 from orchestrator.domain.attempt import Check, VerificationResult
 from orchestrator.domain.errors import ToolError
 from orchestrator.domain.finding import Finding
@@ -185,7 +186,7 @@ def _run(
         exit_code=result.exit_code,
         outcome=outcome(result),
         duration_ms=result.duration_ms,
-        output=result.output + (f"\n[{result.ended}: {result.detail}]" if result.ended != "exited" else ""),
+        output=plain(result.output) + (f"\n[{result.ended}: {result.detail}]" if result.ended != "exited" else ""),
         started_at=result.started_at,
         phase="verification",
         pass_id=pass_id,

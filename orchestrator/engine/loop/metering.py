@@ -268,3 +268,8 @@ def halts(stop: Stop | None) -> RunBoundError | None:
         next_step="Raise it (--max-cost, --max-tokens, --deadline, or run.working_time_s in the settings) and continue "
         "with `orchestrate execute --resume`.",
     )
+
+
+def stops_task(stop: Stop | None) -> bool:
+    """Whether it is the task's own bound that was reached, by whichever of its conversations."""
+    return stop is not None and stop.evidence.get("level") == "task"

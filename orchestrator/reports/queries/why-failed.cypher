@@ -1,5 +1,5 @@
 // title: Why did this task fail?
-// description: Every attempt of the task in order: how it ended, which guard stopped it, and what was held against it.
+// description: Every attempt of the task in order: how it ended, which guard stopped it, and what was held against it. A detail that the findings say already is left out; the diagnosis stands with the last attempt.
 // param repository: id of the repository; orchestrate fills in the current one
 // param task = "": key or id of the task; "" is the task that failed last
 // columns: task, status, reason, attempt, attemptStatus, stopReason, stopDetail, guard, findings, failedChecks, score, diagnosis
@@ -20,17 +20,24 @@ WITH t, diagnosis, a,
      collect(g.guard + " (" + toString(g.observed) + " seen, limit " + toString(g.limit) + ")") AS guards
 OPTIONAL MATCH (a)-[:FOUND|REVIEWED_BY|RAISED*1..2]->(f:Finding)
 WHERE f.severity IN ["critical", "error"]
-WITH DISTINCT t, diagnosis, a, guards, f
-ORDER BY f.source, f.code, f.locus, f.message
-WITH t, diagnosis, a, guards,
-     collect(f.code + CASE WHEN f.locus <> "" THEN " at " + f.locus ELSE "" END + ": " + f.message) AS findings
+WITH DISTINCT t, diagnosis, a, guards, f.code AS code, f.locus AS locus, f.message AS message, f.source AS source
+ORDER BY source, code, locus, message
+WITH t, diagnosis, a, guards, collect(message) AS messages,
+     collect(code + CASE WHEN locus <> "" THEN " at " + locus ELSE "" END + ": " + message) AS findings
 OPTIONAL MATCH (a)-[:CHECKED_BY]->(c:Check)
 WHERE c.outcome <> "passed"
-WITH t, diagnosis, a, guards, findings, c
+WITH t, diagnosis, a, guards, messages, findings, c
 ORDER BY c.startedAt, c.command
-WITH t, diagnosis, a, guards, findings,
+WITH t, diagnosis, a, guards, messages, findings,
      collect(c.command + " -> " + coalesce("exit " + toString(c.exitCode), c.outcome)) AS failedChecks
+OPTIONAL MATCH (t)-[:HAS_ATTEMPT]->(later:Attempt)
+WHERE later.number > a.number
+WITH t, diagnosis, a, guards, messages, findings, failedChecks, count(later) AS later
 RETURN t.key AS task, t.status AS status, t.stopReason AS reason,
-       a.number AS attempt, a.status AS attemptStatus, a.stopReason AS stopReason, a.stopDetail AS stopDetail,
-       head(guards) AS guard, findings, failedChecks, a.qcScore AS score, diagnosis
+       a.number AS attempt, a.status AS attemptStatus, a.stopReason AS stopReason,
+       CASE WHEN any(m IN messages WHERE m CONTAINS a.stopDetail)
+              OR (size(messages) > 0 AND all(m IN messages WHERE a.stopDetail CONTAINS m))
+            THEN null ELSE a.stopDetail END AS stopDetail,
+       head(guards) AS guard, findings, failedChecks, a.qcScore AS score,
+       CASE WHEN later = 0 THEN diagnosis END AS diagnosis
 ORDER BY a.number

@@ -1,6 +1,6 @@
 // Purpose: close a locked attempt whose owner is gone or that was cancelled, with what its turns and calls came to; a
-// turn without a reply counts with what it reserved, a call that had begun as executed.
-// Parameters: $attemptId, $status (and stop reason), $fence (the new one), $at (ISO), $detail, $durationMs.
+// turn without a reply counts with what it reserved, a call that had begun as executed. The task tells why, too.
+// Parameters: $attemptId, $status, $fence (the new one), $at (ISO), $durationMs, $told (properties: why it ended).
 MATCH (a:Attempt {id: $attemptId})
 OPTIONAL MATCH (a)-[:TOOK]->(t:Turn)
 WITH a, t, t.status = 'requested' AS open
@@ -13,7 +13,10 @@ WITH a, count(t) AS turns,
 OPTIONAL MATCH (a)-[:TOOK]->(:Turn)-[:CALLED]->(c:ToolCall)
 WHERE c.executed
 WITH a, turns, promptTokens, cachedTokens, completionTokens, usd, unknown, count(c) AS calls
-SET a.status = $status, a.stopReason = $status, a.stopDetail = $detail, a.fence = $fence,
+SET a += $told, a.status = $status, a.fence = $fence,
     a.finishedAt = datetime($at), a.durationMs = $durationMs, a.turnCount = turns, a.toolCallCount = calls,
     a.promptTokens = promptTokens, a.cachedTokens = cachedTokens, a.completionTokens = completionTokens,
     a.costUsd = CASE WHEN unknown = 0 THEN usd ELSE null END
+WITH a
+MATCH (t:Task {id: a.taskId})
+SET t.errorContextJson = $told.errorContextJson

@@ -25,6 +25,14 @@ def test_run_command_gives_output_and_exit_code(do: Do) -> None:
     assert told.touched is None
 
 
+def test_what_a_command_prints_is_told_as_plain_text(do: Do) -> None:
+    """Colours and titles are for a terminal; a coloured count is no word, as a plain one is none."""
+    told = do("run_command", command="printf '\\033[31mred\\033[0m \\033]0;title\\007end\\n'")
+    assert told.text == "red end\n[exit code 0]"
+    counts = [do("run_command", command=f"printf '\\033[1m{n}\\033[0m'; exit 1").error_hash for n in (1, 1, 2)]
+    assert counts[0] == counts[1] != counts[2]
+
+
 def test_a_failing_command_is_a_failed_call(do: Do) -> None:
     """A non-zero exit is an error of the tool, with its output."""
     told = do("run_command", command="printf partial; exit 3")
