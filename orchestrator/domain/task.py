@@ -37,6 +37,17 @@ class Task:
     max_changed_lines: int = 400
     model: str | None = None
 
+    @property
+    def most_granted_calls(self) -> int:
+        """Tool calls that an attempt may be granted beside its budget, once."""
+        return max(self.tool_call_budget // 2, 1)
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """Everything that a review judges: acceptance criteria, edge cases, verification criteria."""
+        groups = (text for texts in self.verification_criteria.values() for text in texts)
+        return (*self.acceptance_criteria, *self.edge_cases, *groups)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskState:
@@ -59,7 +70,8 @@ Band = Literal["simple", "moderate", "too_complex"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """Pre-flight's arithmetic about one task. The six counts are the factors of the score."""
+    """Pre-flight's arithmetic about one task. The seven counts are the factors of the score; `loosened` says which
+    bounds a person's file set wider than their defaults, one phrase each, and `justification` why."""
 
     score: int
     band: Band
@@ -71,7 +83,9 @@ class Assessment:
     dependencies: int
     verification_commands: int
     threshold: int
+    verification_criteria: int = 0
     recommendation: str = ""
     rejected_because: tuple[str, ...] = ()
     overridden: bool = False
     justification: str = ""
+    loosened: tuple[str, ...] = ()

@@ -23,7 +23,8 @@ from orchestrator.engine.loop.progress import ProgressFeed
 from orchestrator.engine.services import Services
 from orchestrator.gates.review import ReviewInvalidError, judge_review
 
-_TRIES = 2
+MOST_REVIEWS = 2
+"""Times that QC is asked about one attempt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,7 @@ def ask_verifier(
         number=claim.number,
     )
     result = ReviewResult()
-    for number in range(1, _TRIES + 1):
+    for number in range(1, MOST_REVIEWS + 1):
         result = _ask(services, claim, checkout, assignment, verified, meter, number)
         if result.review is not None and not result.unproven:
             break
