@@ -18,11 +18,11 @@ from orchestrator.domain.progress import RunStarted
 from orchestrator.domain.run import Run
 from orchestrator.domain.task import Task, TaskState
 from orchestrator.domain.text import counted
-from orchestrator.engine.attempt.review import MOST_REVIEWS
 from orchestrator.engine.loop.metering import RunMeter
 from orchestrator.engine.scheduler import Scheduler
 from orchestrator.engine.services import Services
 from orchestrator.gates.retry import MOST_INFRASTRUCTURE_FAILURES
+from orchestrator.gates.review import MOST_REVIEWS
 from orchestrator.planning.dag import generations, with_dependencies, worst_case
 
 

@@ -93,6 +93,27 @@ def test_a_pass_without_evidence_is_asked_for_again_and_then_fails(story: Story,
     assert [(row["passed"], row["code"]) for row in rows] == [(None, None), (False, "criterion_unproven")]
 
 
+def test_a_pass_that_judges_not_all_is_asked_for_again_with_what_it_lacked(story: Story, model: Serve) -> None:
+    """Edge cases and verification criteria count like acceptance criteria; QC is told what its first answer left out,
+    and the second one decides."""
+    bounds = "    max_attempts: 1\n    acceptance_criteria: ['5 - 3 is 2']\n    edge_cases: ['3 - 5 is -2']\n"
+    more = f"{bounds}    verification_criteria: {{security: ['It opens no file']}}\n"
+    each = [
+        {"group": "functionality", "text": text, "passed": True, "evidence": "calc.py:6"}
+        for text in ("5 - 3 is 2", "3 - 5 is -2", "security: It opens no file")
+    ]
+    again = review(criteria=each)
+    again["when"]["contains"] = "Criterion that was not judged: 3 - 5 is -2"
+    served = model(script(worker("subtract", WRITE, finish()), again, review(score=97, criteria=each[:1])))
+    story.plan(plan_of(task("subtract", more=more)))
+
+    story.ok("execute")
+
+    rows = story.ask("MATCH (:Attempt)-[:REVIEWED_BY]->(v) RETURN v.passed AS passed ORDER BY v.id")
+    assert [row["passed"] for row in rows] == [None, True]
+    assert "- Criterion that was not judged: It opens no file" in json.dumps(served.requests[-1]["messages"][1])
+
+
 def test_a_task_that_ran_out_tells_every_attempt_and_promises_no_further_one(story: Story, model: Serve) -> None:
     """The diagnosis holds the last attempt too and says what to do with the task, as show does."""
     model(script(worker("subtract", WRONG, finish()), review()))

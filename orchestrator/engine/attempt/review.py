@@ -21,10 +21,7 @@ from orchestrator.engine.loop.dialogue import Dialogue, converse
 from orchestrator.engine.loop.metering import Meter, halts
 from orchestrator.engine.loop.progress import ProgressFeed
 from orchestrator.engine.services import Services
-from orchestrator.gates.review import ReviewInvalidError, judge_review
-
-MOST_REVIEWS = 2
-"""Times that QC is asked about one attempt."""
+from orchestrator.gates.review import MOST_REVIEWS, ReviewInvalidError, judge_review
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +62,18 @@ def ask_verifier(
         result = _ask(services, claim, checkout, assignment, verified, meter, number)
         if result.review is not None and not result.unproven:
             break
+        assignment = replace(assignment, wanting=_wanting(result))
     if result.review is None:
         raise AttemptEnded(AttemptEnd.failed("review_error", result.error, verified=verified))
     end = AttemptEnd.reviewed(verified, result.review)
     if end.status != "accepted":
         raise AttemptEnded(end)
     return result.review
+
+
+def _wanting(result: ReviewResult) -> tuple[str, ...]:
+    """What QC is told of its first answer when it is asked once more."""
+    return tuple(finding.message for finding in result.review.findings) if result.review else (result.error,)
 
 
 def _ask(
@@ -99,15 +102,15 @@ def _ask(
     )
     ended = dialogue.result
     if ended.reason == "submitted":
-        return _judged(services, opened, dialogue)
+        return _judged(services, opened, dialogue, assignment.task.criteria)
     _raise_if_final(ended, verified)
     return ReviewResult(error=_no_review(ended))
 
 
-def _judged(services: Services, opened: Review, dialogue: Dialogue) -> ReviewResult:
+def _judged(services: Services, opened: Review, dialogue: Dialogue, asked: tuple[str, ...]) -> ReviewResult:
     """The rules over QC's answer."""
     try:
-        judged = judge_review(dialogue.result.arguments, opened.strictness, services.settings.review.threshold)
+        judged = judge_review(dialogue.result.arguments, opened.strictness, services.settings.review.threshold, asked)
     except ReviewInvalidError as invalid:
         return ReviewResult(error=f"QC's answer is no review: {invalid}.")
     review = replace(
@@ -167,5 +170,5 @@ def _opened(
 def content_hash(assignment: ReviewAssignment, tree: str) -> str:
     """What a verdict is bound to: the tree, the criteria and the strictness."""
     task = assignment.task
-    bound = [tree, task.prompt, task.acceptance_criteria, dict(task.verification_criteria), assignment.strictness]
+    bound = [tree, task.prompt, task.criteria, assignment.strictness]
     return hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()[:32]
