@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.cli.render.text import clean, duration, money, one_line, tokens
+from orchestrator.cli.render.text import clean, duration, one_line, spent
 from orchestrator.domain import progress as p
 from orchestrator.domain.text import counted
 
@@ -101,18 +101,20 @@ def _review(e: p.ReviewStarted) -> str:
 def _attempt_ended(e: p.AttemptFinished) -> str:
     score = "" if e.qc_score is None else f", QC {e.qc_score}"
     detail = f": {one_line(e.detail, 160)}" if e.detail else ""
-    used = f"{e.calls_used}/{e.budget} calls, {tokens(e.tokens)} tokens, {money(e.cost_usd)}, {duration(e.duration_ms)}"
+    used = f"{e.calls_used}/{e.budget} calls, {spent(e.tokens, e.cost_usd)}, {duration(e.duration_ms)}"
     return f"{_who(e)} {e.status} ({e.stop_reason}{score}){detail} [{used}]"
 
 
 def _task_ended(e: p.TaskEnded) -> str:
     reason = f" ({one_line(e.reason, 120)})" if e.reason and e.reason != e.status else ""
-    cost = f" [{counted(e.attempts, 'attempt')}, {tokens(e.tokens)} tokens, {money(e.cost_usd)}]" if e.attempts else ""
+    used = spent(e.tokens, e.cost_usd, e.reserved_tokens, e.reserved_usd)
+    cost = f" [{counted(e.attempts, 'attempt')}, {used}]" if e.attempts else ""
     return f"{clean(e.task)}: {e.status}{reason}{cost}"
 
 
 def _run_ended(e: p.RunEnded) -> str:
-    return f"run {e.run_id} {e.status}: {tokens(e.tokens)} tokens, {money(e.cost_usd)}, {duration(e.duration_ms)}"
+    used = spent(e.tokens, e.cost_usd, e.reserved_tokens, e.reserved_usd)
+    return f"run {e.run_id} {e.status}: {used}, {duration(e.duration_ms)}"
 
 
 def _round_started(e: p.RoundStarted) -> str:

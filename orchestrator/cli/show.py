@@ -1,4 +1,4 @@
-"""`orchestrate show`: a plan, run, task or attempt in full; without an ID the newest failure."""
+"""`orchestrate show`: a plan, run, task or attempt in full; without an ID the newest run, or its newest failure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import click
 
 from orchestrator.cli.invocation import Invocation, pass_invocation, say
 from orchestrator.cli.values import json_option
-from orchestrator.reports.details import PlanDetails, RunDetails, TaskDetails, details_of, trees_of
-from orchestrator.reports.timeline import Timeline, newest_failure
+from orchestrator.reports.details import PlanDetails, RunDetails, TaskDetails, details_of, newest_subject, trees_of
+from orchestrator.reports.timeline import Timeline
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def command(invocation: Invocation, id_: str | None, diff: bool, as_json: bool) -> None:
     """Tell a plan, run, task or attempt in full: its story in order, why it ended, what next.
 
-    Without ID: the newest failure.
+    Without ID: the newest failure of the newest run, or the run itself where nothing failed for good.
     """
     if diff and as_json:
         raise click.UsageError("--diff prints a diff; it cannot be had with --json.")
@@ -34,7 +34,7 @@ def command(invocation: Invocation, id_: str | None, diff: bool, as_json: bool) 
     with invocation.app() as app:
         found = _wanted(app, id_)
         if found is None:
-            return say("Nothing has failed in this repository.")
+            return say('There is no plan in this repository yet: orchestrate plan "what you want"')
         if diff:
             return _print_diff(app, *found)
         subject = details_of(app.graph, *found)
@@ -44,8 +44,7 @@ def command(invocation: Invocation, id_: str | None, diff: bool, as_json: bool) 
 def _wanted(app: App, id_: str | None) -> tuple[str, str] | None:
     if id_ is not None:
         return app.graph.resolve(id_, app.repository.record.id)
-    newest = newest_failure(app.graph, app.repository.record.id)
-    return ("Attempt", newest) if newest else None
+    return newest_subject(app.graph, app.repository.record.id)
 
 
 def _view(subject: PlanDetails | RunDetails | TaskDetails | Timeline) -> RenderableType:

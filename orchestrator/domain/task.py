@@ -51,7 +51,8 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskState:
-    """A task with what has become of it so far. `attempts` counts all of this run's but interrupted ones."""
+    """A task with what has become of it so far. As the store has it, calls and time are the latest attempt's; a
+    PlanOverview has those of all attempts."""
 
     task: Task
     status: TaskStatus

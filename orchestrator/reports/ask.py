@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from orchestrator.domain.ports import GraphReader
+from orchestrator.domain.query import ResultRow
 
 
 @cache
@@ -18,6 +19,13 @@ def ask_graph(reader: GraphReader, name: str, **parameters: Any) -> list[dict[st
     """The rows of cypher/NAME.cypher. Raises GraphError kinds."""
     table = reader.query(_cypher(name), parameters)
     return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+
+
+def attempt_figures(reader: GraphReader, of: str) -> tuple[ResultRow, ...]:
+    """What the attempts of a plan, run or task, or the one attempt, have come to, in the order in which they began: the
+    one count that all screens show. Raises GraphError kinds."""
+    ids = [row["attempt"] for row in ask_graph(reader, "attempts_of", of=of)]
+    return tuple(ask_graph(reader, "attempt_figures", ids=ids)) if ids else ()
 
 
 def ask_first(reader: GraphReader, name: str, **parameters: Any) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.query import ResultRow
 from orchestrator.domain.run import Run
 from orchestrator.domain.task import TaskState
-from orchestrator.reports.ask import ask_first, ask_graph
-from orchestrator.reports.timeline import Timeline, attempt_timeline
+from orchestrator.domain.usage import Usage
+from orchestrator.reports.ask import ask_first, ask_graph, attempt_figures
+from orchestrator.reports.status import with_all_attempts
+from orchestrator.reports.timeline import Timeline, attempt_timeline, newest_failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +26,21 @@ class PlanDetails:
 
 @dataclass(frozen=True, slots=True)
 class RunDetails:
-    """A run with its attempts in the order in which they began."""
+    """A run with its attempts in the order in which they began, and what they have used together."""
 
     run: Run
     attempts: tuple[ResultRow, ...]
+    spend: Usage
 
 
 @dataclass(frozen=True, slots=True)
 class TaskDetails:
-    """A task with what has become of it, its attempts oldest first, and why it failed."""
+    """A task with what has become of it, its attempts oldest first, why it failed, and what it has used in all."""
 
     state: TaskState
     attempts: tuple[ResultRow, ...]
     diagnosis: ResultRow
+    spend: Usage
 
 
 def details_of(reader: GraphReader, label: str, id_: str) -> PlanDetails | RunDetails | TaskDetails | Timeline:
@@ -44,7 +48,7 @@ def details_of(reader: GraphReader, label: str, id_: str) -> PlanDetails | RunDe
     if label == "Plan":
         return PlanDetails(reader.plan(id_), tuple(ask_graph(reader, "plan_rounds", plan=id_)))
     if label == "Run":
-        return RunDetails(reader.run(id_), tuple(ask_graph(reader, "run_attempts", run=id_)))
+        return RunDetails(reader.run(id_), attempt_figures(reader, id_), reader.spend(run_id=id_))
     if label == "Task":
         return _task(reader, id_)
     if label == "Attempt":
@@ -55,8 +59,20 @@ def details_of(reader: GraphReader, label: str, id_: str) -> PlanDetails | RunDe
 def _task(reader: GraphReader, task_id: str) -> TaskDetails:
     plan_id = ask_first(reader, "place", id=task_id)["plan"]
     state = next(state for state in reader.tasks(plan_id) if state.task.id == task_id)
-    attempts = tuple(ask_graph(reader, "task_attempts", task=task_id))
-    return TaskDetails(state, attempts, ask_first(reader, "task_diagnosis", task=task_id))
+    attempts, spend = attempt_figures(reader, task_id), reader.spend(task_id=task_id)
+    state = with_all_attempts(state, attempts)
+    return TaskDetails(state, attempts, ask_first(reader, "task_diagnosis", task=task_id), spend)
+
+
+def newest_subject(reader: GraphReader, repository_id: str) -> tuple[str, str] | None:
+    """Label and id of what is told where nothing is named: the newest run when it completed everything, else its newest
+    failure, else the run; without a run the newest plan. None where there is nothing."""
+    run = ask_first(reader, "newest_run", repository=repository_id)
+    if not run:
+        plan_id = reader.newest_plan(repository_id)
+        return ("Plan", plan_id) if plan_id else None
+    failed = None if run["status"] == "completed" else newest_failure(reader, repository_id, run["run"])
+    return ("Attempt", failed) if failed else ("Run", run["run"])
 
 
 def trees_of(reader: GraphReader, label: str, id_: str) -> tuple[str, str]:

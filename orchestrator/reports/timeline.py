@@ -18,7 +18,7 @@ from orchestrator.domain.query import ResultRow
 from orchestrator.domain.review import Review
 from orchestrator.domain.text import camel
 from orchestrator.domain.tools import CONTROL_NAMES
-from orchestrator.reports.ask import ask_first, ask_graph
+from orchestrator.reports.ask import ask_first, ask_graph, attempt_figures
 
 Uniqueness = Literal["unique", "duplicate", "refused", "control"]
 
@@ -89,7 +89,7 @@ class HeldFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """An attempt in full. `steps` are in the order in which they happened."""
+    """An attempt in full. `steps` are in the order in which they happened, `figures` what it has come to."""
 
     plan_id: str
     task_id: str
@@ -101,14 +101,15 @@ class Timeline:
     checks: tuple[Check, ...]
     review: Review | None
     diagnosis: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict)
 
 
 _Step = TypeVar("_Step", TimelineTurn, TimelineCall)
 
 
-def newest_failure(reader: GraphReader, repository_id: str) -> str | None:
-    """The id of the newest attempt that did not succeed, those of failed tasks first."""
-    return ask_first(reader, "newest_failure", repository=repository_id).get("attempt")
+def newest_failure(reader: GraphReader, repository_id: str, run_id: str | None = None) -> str | None:
+    """The id of the newest attempt (of a run) that did not succeed, those of failed tasks first."""
+    return ask_first(reader, "newest_failure", repository=repository_id, run=run_id).get("attempt")
 
 
 def attempt_timeline(reader: GraphReader, attempt_id: str) -> Timeline:
@@ -126,6 +127,7 @@ def attempt_timeline(reader: GraphReader, attempt_id: str) -> Timeline:
         checks=attempt.checks,
         review=reader.review_of(attempt_id),
         diagnosis=ask_first(reader, "task_diagnosis", task=place["task"]),
+        figures=next(iter(attempt_figures(reader, attempt_id)), {}),
     )
 
 

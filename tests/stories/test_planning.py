@@ -78,7 +78,7 @@ def test_refused_tasks_go_back_to_the_pm_who_splits_them(story: Story, model: Se
     assert [defect.split(":")[0] for defect in first["defects"]] == ["all", "hand"]
     assert first["tokens"] > 0
     shown = story.ok("show", planned["planId"])
-    assert "planning round 1: 2 turns, 2 calls" in shown
+    assert "planning round 1: 2 turns, 1 call" in shown
     assert "refused: hand: verification[0]: nobody can execute 'Manual test with Postman'" in shown
 
 

@@ -43,6 +43,7 @@ def test_a_plan_is_executed_reviewed_and_delivered_as_a_branch(story: Story, mod
         "notes": ("completed", 2),
         "tests": ("completed", 1),
     }
+    assert story.ok("show").startswith(f"run {answer['runId']}  completed"), "after success the run is told"
     assert git(story.repository, "status", "--porcelain") == ""
     assert git(story.repository, "rev-parse", "--abbrev-ref", "HEAD") == "main"
     assert git(story.repository, "show", f"{answer['branch']}:NOTES.md") == "# Notes"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from orchestrator.domain.usage import Usage
 
 # C0 and C1 control characters but tab and newline, and the marks that reorder text: a model's output could move the
 # cursor, change the title or hide what follows. Halves of characters (surrogates) cannot be written at all.
@@ -28,10 +31,24 @@ def one_line(text: object, width: int = 100) -> str:
 
 
 def money(usd: float | None) -> str:
-    """Dollars; `?` where a price is unknown."""
+    """Dollars, where the price is known."""
     if usd is None:
-        return "$?"
+        return "price unknown"
     return f"${usd:.2f}" if usd >= 0.01 or usd == 0 else f"${usd:.4f}"
+
+
+def spent(number: int, usd: float | None, reserved: int = 0, reserved_usd: float = 0.0) -> str:
+    """Tokens and dollars, apart from what of them is only reserved: `9.1k (+2.0k reserved) tokens, $0.05`."""
+    used = f"{tokens(number - reserved)}{f' (+{tokens(reserved)} reserved)' if reserved else ''} tokens"
+    if usd is None:
+        return f"{used}, {money(None)}"
+    cost = money(max(usd - reserved_usd, 0.0))
+    return f"{used}, {cost}{f' (+{money(reserved_usd)} reserved)' if reserved_usd else ''}"
+
+
+def spent_in_all(used: Usage) -> str:
+    """The same of a usage."""
+    return spent(used.tokens, used.cost_usd, used.reserved_tokens, used.reserved_usd)
 
 
 def duration(milliseconds: float | None) -> str:

@@ -8,9 +8,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from orchestrator.cli.render.screen import status_text
-from orchestrator.cli.render.text import clean, duration, money, one_line, tokens
+from orchestrator.cli.render.text import clean, duration, one_line, spent, tokens
 from orchestrator.domain.attempt import Check
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
+from orchestrator.domain.text import counted
 from orchestrator.reports.timeline import HeldFinding, Timeline, TimelineCall, TimelineNote, TimelineTurn
 
 TAIL_LINES = 12
@@ -37,10 +38,13 @@ def _head(story: Timeline) -> Text:
         status_text(attempt.status),
         f"  {one_line(story.title, 70)}\n",
     )
-    usage = attempt.usage
-    used = tokens(usage.tokens)
-    facts = f"{attempt.id}  {attempt.model}  stage {attempt.stage}  {usage.turn_count} turns  {usage.tool_call_count}"
-    return text.append(f"{facts}/{attempt.tool_call_budget} calls  {used} tokens  {money(usage.cost_usd)}\n", "dim")
+    turns = [step for step in story.steps if isinstance(step, TimelineTurn)]
+    figures, limit = story.figures, turns[-1].calls_limit if turns else attempt.tool_call_budget
+    tokens_, reserved = figures.get("tokens", 0), figures.get("reservedTokens", 0)
+    cost, held = figures.get("costUsd", 0.0), figures.get("reservedUsd", 0.0)
+    used = spent(tokens_ + reserved, None if cost is None else cost + held, reserved, held)
+    facts = f"{attempt.id}  {attempt.model}  stage {attempt.stage}  {counted(len(turns), 'turn')}"
+    return text.append(f"{facts}  {figures.get('toolCalls', 0)}/{limit} calls  {used}\n", "dim")
 
 
 def _turn(turn: TimelineTurn) -> Text:

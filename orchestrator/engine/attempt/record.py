@@ -148,5 +148,7 @@ class AttemptRecord:
                     attempts=claim.number,
                     tokens=spent.tokens,
                     cost_usd=spent.cost_usd,
+                    reserved_tokens=spent.reserved_tokens,
+                    reserved_usd=spent.reserved_usd,
                 )
             )
