@@ -8,6 +8,7 @@ from typing import Any
 
 from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.query import ResultRow
+from orchestrator.domain.task import Assessment
 
 
 @cache
@@ -31,3 +32,9 @@ def attempt_figures(reader: GraphReader, of: str) -> tuple[ResultRow, ...]:
 def ask_first(reader: GraphReader, name: str, **parameters: Any) -> dict[str, Any]:
     """The first of these rows; empty where there is none. Raises GraphError kinds."""
     return next(iter(ask_graph(reader, name, **parameters)), {})
+
+
+def loosened_assessments(reader: GraphReader, plan_id: str) -> dict[str, Assessment]:
+    """Of a plan's tasks, by key, those assessments that name a bound set wider than its default."""
+    judged = ((state.task.key, state.assessment) for state in reader.tasks(plan_id))
+    return {key: assessment for key, assessment in judged if assessment is not None and assessment.loosened}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from orchestrator.domain.errors import UserError
@@ -9,9 +10,9 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.query import ResultRow
 from orchestrator.domain.run import Run
-from orchestrator.domain.task import TaskState
+from orchestrator.domain.task import Assessment, TaskState
 from orchestrator.domain.usage import Usage
-from orchestrator.reports.ask import ask_first, ask_graph, attempt_figures
+from orchestrator.reports.ask import ask_first, ask_graph, attempt_figures, loosened_assessments
 from orchestrator.reports.status import with_all_attempts
 from orchestrator.reports.timeline import Timeline, attempt_timeline, newest_failure
 
@@ -26,11 +27,13 @@ class PlanDetails:
 
 @dataclass(frozen=True, slots=True)
 class RunDetails:
-    """A run with its attempts in the order in which they began, and what they have used together."""
+    """A run with its attempts in the order in which they began, what they have used together, and by key the tasks
+    whose bounds are wider than their defaults."""
 
     run: Run
     attempts: tuple[ResultRow, ...]
     spend: Usage
+    loosened: Mapping[str, Assessment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +51,18 @@ def details_of(reader: GraphReader, label: str, id_: str) -> PlanDetails | RunDe
     if label == "Plan":
         return PlanDetails(reader.plan(id_), tuple(ask_graph(reader, "plan_rounds", plan=id_)))
     if label == "Run":
-        return RunDetails(reader.run(id_), attempt_figures(reader, id_), reader.spend(run_id=id_))
+        return _run(reader, id_)
     if label == "Task":
         return _task(reader, id_)
     if label == "Attempt":
         return attempt_timeline(reader, id_)
     raise UserError(f"{id_} is a {label}; a plan, run, task or attempt can be shown.")
+
+
+def _run(reader: GraphReader, run_id: str) -> RunDetails:
+    run = reader.run(run_id)
+    loosened = loosened_assessments(reader, run.plan_id)
+    return RunDetails(run, attempt_figures(reader, run_id), reader.spend(run_id=run_id), loosened)
 
 
 def _task(reader: GraphReader, task_id: str) -> TaskDetails:

@@ -16,9 +16,10 @@ from orchestrator.domain.attempt import AttemptSummary, Check
 from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.query import ResultRow
 from orchestrator.domain.review import Review
+from orchestrator.domain.task import Assessment
 from orchestrator.domain.text import camel
 from orchestrator.domain.tools import CONTROL_NAMES
-from orchestrator.reports.ask import ask_first, ask_graph, attempt_figures
+from orchestrator.reports.ask import ask_first, ask_graph, attempt_figures, loosened_assessments
 
 Uniqueness = Literal["unique", "duplicate", "refused", "control"]
 
@@ -89,7 +90,8 @@ class HeldFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """An attempt in full. `steps` are in the order in which they happened, `figures` what it has come to."""
+    """An attempt in full. `steps` are in the order in which they happened, `figures` what it has come to; `assessment`
+    is its task's where that names a bound set wider than its default."""
 
     plan_id: str
     task_id: str
@@ -102,6 +104,7 @@ class Timeline:
     review: Review | None
     diagnosis: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict)
+    assessment: Assessment | None = None
 
 
 _Step = TypeVar("_Step", TimelineTurn, TimelineCall)
@@ -128,6 +131,7 @@ def attempt_timeline(reader: GraphReader, attempt_id: str) -> Timeline:
         review=reader.review_of(attempt_id),
         diagnosis=ask_first(reader, "task_diagnosis", task=place["task"]),
         figures=next(iter(attempt_figures(reader, attempt_id)), {}),
+        assessment=loosened_assessments(reader, place["plan"]).get(place["key"]),
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from tests.support.scripts import plan_of, task
+from agents.scripted.server import serve
+from tests.support.scripts import call, plan_of, script, task, worker
 from tests.support.story import Story
 
 WIDER = "a: wider bounds: tool_call_budget is 200, a simple task's is 20; max_attempts is 9, the default is 6"
@@ -30,3 +31,14 @@ def test_every_screen_names_a_wider_bound_with_its_reason(fresh: Story) -> None:
     assert status["tasks"][0]["loosened"] == loosened
     path.write_text(plan_of(task("a", more=BOUNDS)))
     assert f"{WIDER} (no reason is given)" in fresh.ok("plan", "--file", str(path), "--dry-run")
+
+
+def test_a_run_and_its_attempts_name_it_too(fresh: Story) -> None:
+    """Before the run begins, in the run, and in the attempt's story."""
+    fresh.plan(plan_of(task("a", more="    tool_call_budget: 200\n    max_attempts: 1\n    override: Old code.\n")))
+    with serve(script(worker("a", call("give_up", reason="It cannot be done.")))) as served:
+        fresh.use_model(served.base_url)
+        done = fresh.run("execute", "--deadline", "1h")
+    run = json.loads(fresh.ok("status", "--json"))["run"]["runId"]
+    for screen in (done.stderr, fresh.ok("show", run), fresh.ok("show")):
+        assert f"{WIDER.partition(';')[0]} (reason: Old code.)" in screen

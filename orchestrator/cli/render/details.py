@@ -47,7 +47,8 @@ def run_details_view(full: RunDetails) -> RenderableType:
         "finished": run.finished_at.isoformat() if run.finished_at else "",
         "spent": spent_in_all(full.spend),
     }
-    return Group(head, *_facts(facts), Text(), attempts_table(full.attempts))
+    wider = loosened_view(full.loosened.items())
+    return Group(head, *_facts(facts), *wider, Text(), attempts_table(full.attempts))
 
 
 def task_details_view(full: TaskDetails) -> RenderableType:

@@ -7,6 +7,7 @@ import json
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from orchestrator.cli.render.plans import loosened_view
 from orchestrator.cli.render.screen import status_text
 from orchestrator.cli.render.text import clean, duration, one_line, spent, tokens
 from orchestrator.domain.attempt import Check
@@ -20,7 +21,7 @@ _MARK = {"unique": "", "control": "", "duplicate": "duplicate", "refused": "refu
 
 def timeline_view(story: Timeline) -> RenderableType:
     """The attempt in full: head, steps in order, what was held against it, why it ended, what next."""
-    parts: list[RenderableType] = [_head(story)]
+    parts: list[RenderableType] = [_head(story), *loosened_view([(story.task_key, story.assessment)])]
     parts += [_turn(step) if isinstance(step, TimelineTurn) else _note(step) for step in story.steps]
     parts += [_finding(finding) for finding in story.findings]
     parts += [_check(check) for check in story.checks]
