@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 Codes = frozenset[int]
 """0 for success and 1 for failure, as far as they are possible."""
 
+_Outcome = tuple[Codes, Codes]
+_NONE: Codes = frozenset()
 _ZERO, _ONE, _EITHER = frozenset({0}), frozenset({1}), frozenset({0, 1})
 _QUOTED = r"""'[^']*'|"(?:\\.|[^"\\])*"|\\."""
 _OPERATOR = r"&&|\|\||\|&|[;&|\n()]"
@@ -50,8 +52,8 @@ def _codes(command: str, depth: int) -> Codes:
         return _EITHER
     strict = any(word in ("-e", "errexit") or re.fullmatch(r"-[a-z]*e[a-z]*", word) for word in _set_options(tokens))
     script = _Script(tokens, strict=strict, pipefail="pipefail" in tokens, depth=depth)
-    codes = script.codes()
-    return codes if script.read else _EITHER
+    codes, left = script.codes()
+    return codes | left if script.read else _EITHER
 
 
 def _tokens(command: str) -> Iterator[str]:
@@ -71,7 +73,8 @@ def _set_options(tokens: Sequence[str]) -> Iterator[str]:
 
 
 class _Script:
-    """One reading of a script's tokens, from the left."""
+    """One reading of a script's tokens, from the left. Of each part there are two answers: the codes behind which it may
+    go on, and those with which the script may be left in it, by `exit` or under `set -e`."""
 
     def __init__(self, tokens: Sequence[str], *, strict: bool, pipefail: bool, depth: int) -> None:
         self._tokens = list(tokens)
@@ -85,51 +88,59 @@ class _Script:
         """Whether nothing is left, such as a bracket that nobody opened."""
         return self._at >= len(self._tokens)
 
-    def codes(self) -> Codes:
-        """The codes of a list of commands: the last one's, or under `set -e` that of the first that fails."""
-        last, failed = _ZERO, False
-        while self._at < len(self._tokens) and self._peek() not in (")", "}"):
-            codes, ends = self._and_or()
-            background = self._peek() == "&"
-            last = _ZERO if background else codes
-            failed |= self._strict and 1 in last
+    def codes(self) -> _Outcome:
+        """Those of a list of commands: what follows a certain end is not read."""
+        codes, left = _ZERO, _NONE
+        while codes and not self.read and self._peek() not in (")", "}"):
+            codes, leaving = self._and_or()
+            if self._peek() == "&":
+                codes, leaving = _ZERO, _NONE
+            elif self._strict:
+                codes, leaving = codes & _ZERO, leaving | (codes & _ONE)
+            left |= leaving
             while self._peek() in (";", "&", "\n"):
                 self._at += 1
-            if ends:
-                self._at = len(self._tokens)
-        return last | _ONE if failed else last
+        if not codes:
+            self._at = len(self._tokens)
+        return codes, left
 
-    def _and_or(self) -> tuple[Codes, bool]:
-        """Pipelines joined by `&&` and `||`, and whether the script certainly ends here."""
-        codes, ends = self._pipeline()
+    def _and_or(self) -> _Outcome:
+        """Pipelines joined by `&&` and `||`."""
+        codes, left = self._pipeline()
         while self._peek() in ("&&", "||"):
-            goes_on = 0 if self._next() == "&&" else 1
-            more, leaves = self._pipeline()
-            ends = ends or (leaves and codes == {goes_on})
-            codes = (codes - {goes_on}) | more if goes_on in codes else codes
-        return codes, ends
+            goes_on = _ZERO if self._next() == "&&" else _ONE
+            more, leaving = self._pipeline()
+            if goes_on <= codes:
+                codes, left = (codes - goes_on) | more, left | leaving
+        return codes, left
 
-    def _pipeline(self) -> tuple[Codes, bool]:
+    def _pipeline(self) -> _Outcome:
         inverted = self._peek() == "!"
         self._at += inverted
         parts = [self._command()]
         while self._peek() in ("|", "|&"):
             self._at += 1
             parts.append(self._command(piped=True))
-        codes, ends = parts[-1]
-        if self._pipefail and any(1 in each for each, _ in parts):
-            codes |= _ONE
-        return (frozenset(1 - code for code in codes) if inverted else codes), ends and len(parts) == 1
+        codes, left = parts[-1]
+        if len(parts) > 1:  # each part is a shell of its own
+            failing = self._pipefail and any(1 in codes | left for codes, left in parts)
+            codes, left = codes | left | (_ONE if failing else _NONE), _NONE
+        return (frozenset(1 - code for code in codes) if inverted else codes), left
 
-    def _command(self, *, piped: bool = False) -> tuple[Codes, bool]:
+    def _command(self, *, piped: bool = False) -> _Outcome:
         if self._peek() in ("(", "{"):
-            self._at += 1
-            inner = _Script(self._group(), strict=self._strict, pipefail=self._pipefail, depth=self._depth + 1)
-            return (inner.codes() if self._depth < _MOST_NESTING else _EITHER), False
+            return self._bracket(self._next())
         words = []
         while self._peek() not in ("", "&&", "||", "|", "|&", ";", "&", "\n", ")", "("):
             words.append(self._next())
         return _simple(words, piped=piped, depth=self._depth)
+
+    def _bracket(self, opened: str) -> _Outcome:
+        inner = _Script(self._group(), strict=self._strict, pipefail=self._pipefail, depth=self._depth + 1)
+        if self._depth >= _MOST_NESTING:
+            return _EITHER, _NONE
+        codes, left = inner.codes()
+        return (codes, left) if opened == "{" else (codes | left, _NONE)
 
     def _group(self) -> list[str]:
         """The tokens up to the bracket that closes the one before."""
@@ -147,15 +158,15 @@ class _Script:
         return self._tokens[self._at - 1]
 
 
-def _simple(words: Sequence[str], *, piped: bool, depth: int) -> tuple[Codes, bool]:
-    """The codes of one program with its arguments, and whether the script ends with it."""
+def _simple(words: Sequence[str], *, piped: bool, depth: int) -> _Outcome:
+    """Those of one program with its arguments."""
     bare = _without_wrappers(list(_without_redirections(words)))
     if not bare:
-        return (_ZERO if words else _EITHER), False
+        return (_ZERO if words else _EITHER), _NONE
     program, arguments = _unquoted(bare[0]).rpartition("/")[2], [_unquoted(word) for word in bare[1:]]
     if program in ("exit", "return"):
-        return _of_exit(arguments), True
-    return _of_program(program, arguments, piped=piped, depth=depth), False
+        return _NONE, _of_exit(arguments)
+    return _of_program(program, arguments, piped=piped, depth=depth), _NONE
 
 
 def _without_wrappers(words: list[str]) -> list[str]:

@@ -50,6 +50,8 @@ make ; exit 0
 make &
 true && true
 true; exit 0; make
+make || exit 0; true
+{ exit 0; }; make
 set +e; make; exit 0
 make | tee log
 make 2>&1 | tee log
@@ -64,6 +66,10 @@ exit 1
 (exit 1)
 make || exit 1
 make || false
+make || exit 1; true
+make || { echo failed; exit 1; }; echo ok
+cd app || exit; echo ok
+make && exit 1; true
 ! grep -q TODO a
 grep -q x a
 test -f a
