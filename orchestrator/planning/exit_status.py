@@ -73,8 +73,8 @@ def _set_options(tokens: Sequence[str]) -> Iterator[str]:
 
 
 class _Script:
-    """One reading of a script's tokens, from the left. Of each part there are two answers: the codes behind which it may
-    go on, and those with which the script may be left in it, by `exit` or under `set -e`."""
+    """One reading of a script's tokens, from the left. Of each part there are two answers: the codes behind which it
+    may go on, and those with which the script may be left in it, by `exit` or under `set -e`."""
 
     def __init__(self, tokens: Sequence[str], *, strict: bool, pipefail: bool, depth: int) -> None:
         self._tokens = list(tokens)
