@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agents import prompts
@@ -58,5 +58,9 @@ def _told(assignment: ReviewAssignment, brief: PromptText) -> str:
         diff=brief.excerpt("diff", assignment.diff),
         worker_output=brief.excerpt("worker-output", assignment.worker_output, _GOAL_CHARS),
         goal=brief.excerpt("goal", assignment.goal, _GOAL_CHARS),
-        sections=brief.dependencies(assignment.dependencies),
+        sections="\n\n".join(filter(None, (brief.dependencies(assignment.dependencies), _wanting(assignment.wanting)))),
     )
+
+
+def _wanting(wanting: Sequence[str]) -> str:
+    return render_preamble("overlays/review_wanting", wanting=prompts.bullets(wanting)) if wanting else ""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from agents.tools import control, files, search, shell
 from agents.tools.port import Tool
-from orchestrator.planning.plan_file import PlanFile
+from orchestrator.planning.plan_file import SubmittedPlan
 
 READ_FILE = Tool("read_file", files.ReadFile, files.read_file, pure=True)
 LIST_FILES = Tool("list_files", files.ListFiles, files.list_files, pure=True)
@@ -21,7 +21,7 @@ REQUEST_BUDGET = Tool("request_budget", control.RequestBudget, cosmetic=frozense
 REQUEST_SCOPE = Tool("request_scope", control.RequestScope, cosmetic=frozenset({"justification"}))
 FINISH_TASK = Tool("finish_task", control.FinishTask)
 GIVE_UP = Tool("give_up", control.GiveUp)
-SUBMIT_PLAN = Tool("submit_plan", control.SubmitPlan, drawn_from=PlanFile)
+SUBMIT_PLAN = Tool("submit_plan", control.SubmitPlan, drawn_from=SubmittedPlan)
 SUBMIT_REVIEW = Tool("submit_review", control.SubmitReview)
 SUBMIT_DECISION = Tool("submit_decision", control.SubmitDecision)
 

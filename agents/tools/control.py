@@ -64,14 +64,14 @@ class _Tolerant(Arguments):
 
 
 class JudgedCriterion(_Tolerant):
-    """One acceptance or verification criterion, as judged."""
+    """One acceptance criterion, edge case or verification criterion, as judged."""
 
     group: str = Field(
         default="other", json_schema_extra={"enum": ["security", "functionality", "code_quality", "other"]}
     )
     """Which kind of criterion it is."""
     text: str = ""
-    """The criterion as given."""
+    """The criterion as given, word for word."""
     passed: bool | None = None
     """true or false; absent when it could not be judged."""
     evidence: str = ""
@@ -103,7 +103,7 @@ class SubmitReview(_Tolerant):
     feedback: str = ""
     """For the worker: what is good, what is missing."""
     criteria: list[JudgedCriterion] = Field(default_factory=list)
-    """Every criterion of the task, each with evidence."""
+    """Each acceptance criterion, edge case and verification criterion once, with evidence, and no others."""
     findings: list[RaisedFinding] = Field(default_factory=list)
     """Every defect; empty when there is none."""
 

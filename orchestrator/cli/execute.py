@@ -98,9 +98,11 @@ def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _execute(app: App, plan: Plan, options: runs.ExecuteOptions, as_json: bool, codes: bool) -> int:
     from orchestrator.cli.render.overview import run_document, run_view
+    from orchestrator.cli.render.plans import loosened_lines
     from orchestrator.cli.render.screen import present
 
-    for warning in app.warnings:
+    wider = loosened_lines((planned.task.key, planned.assessment) for planned in plan.tasks)
+    for warning in (*app.warnings, *wider):
         say(f"Warning: {warning}")
     with shown_progress(app, line_teller(codes=codes)):
         outcome = app.execute_plan(plan, options, signals_of(app))
@@ -157,6 +159,7 @@ def _preview(app: App, plan: Plan, options: runs.ExecuteOptions, as_json: bool) 
     keys = tuple(startable(plan, states, left, runs.wanted(plan, options.keys)))
     order = runs.order(plan, states, keys)
     bounds = runs.bounds_in_words(services, plan, states, keys)
-    document = {"planId": plan.id, "order": order, "bounds": bounds}
+    judged = {planned.task.key: planned.assessment.loosened for planned in plan.tasks if planned.assessment.loosened}
+    document = {"planId": plan.id, "order": order, "bounds": bounds, **({"loosened": judged} if judged else {})}
     present(document, preview_view(plan, order, bounds), as_json=as_json)
     return 0

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.cli.phases import LateLines, show_check, show_phase, write_line
-from orchestrator.cli.render.text import clean, duration, ended_by, money, one_line, tokens
+from orchestrator.cli.render.text import clean, duration, ended_by, one_line, spent
 from orchestrator.domain import progress as p
 from orchestrator.domain.text import counted
 
@@ -114,14 +114,15 @@ def _attempt_ended(e: p.AttemptFinished, *, codes: bool) -> str:
     reason = [] if e.stop_reason == e.status else [ended_by(e.stop_reason, codes=codes)]
     why = f" ({', '.join((*reason, *score))})" if reason or score else ""
     detail = f": {one_line(e.detail, 160)}" if e.detail else ""
-    used = f"{e.calls_used}/{e.budget} calls, {tokens(e.tokens)} tokens, {money(e.cost_usd)}, {duration(e.duration_ms)}"
+    used = f"{e.calls_used}/{e.budget} calls, {spent(e.tokens, e.cost_usd)}, {duration(e.duration_ms)}"
     return f"{_who(e)} {e.status}{why}{detail} [{used}]"
 
 
 def _task_ended(e: p.TaskEnded, *, codes: bool) -> str:
     words = one_line(ended_by(e.reason, e.max_stopped, codes=codes), 120)
     reason = f" ({words})" if e.reason and e.reason != e.status else ""
-    cost = f" [{counted(e.attempts, 'attempt')}, {tokens(e.tokens)} tokens, {money(e.cost_usd)}]" if e.attempts else ""
+    used = spent(e.tokens, e.cost_usd, e.reserved_tokens, e.reserved_usd)
+    cost = f" [{counted(e.attempts, 'attempt')}, {used}]" if e.attempts else ""
     return f"{clean(e.task)}: {e.status}{reason}{cost}"
 
 
@@ -133,7 +134,8 @@ def _left_out(e: p.TaskLeftOut) -> str:
 
 
 def _run_ended(e: p.RunEnded) -> str:
-    return f"run {e.run_id} {e.status}: {tokens(e.tokens)} tokens, {money(e.cost_usd)}, {duration(e.duration_ms)}"
+    used = spent(e.tokens, e.cost_usd, e.reserved_tokens, e.reserved_usd)
+    return f"run {e.run_id} {e.status}: {used}, {duration(e.duration_ms)}"
 
 
 def _round_started(e: p.RoundStarted) -> str:

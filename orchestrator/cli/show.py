@@ -1,4 +1,4 @@
-"""`orchestrate show`: a plan, run, task, attempt or tool call in full; without an ID the newest failure."""
+"""`orchestrate show`: a plan, run, task, attempt or call in full; without an ID the newest run, or its newest failure."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from orchestrator.reports.details import (
     TaskDetails,
     change_shown,
     details_of,
+    newest_subject,
     trees_of,
 )
-from orchestrator.reports.timeline import Timeline, newest_failure
+from orchestrator.reports.timeline import Timeline
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 def command(invocation: Invocation, id_: str | None, diff: bool, call: int | None, as_json: bool) -> None:
     """Tell a plan, run, task or attempt in full: its story in order, why it ended, what next.
 
-    Without ID: the newest failure. KEY:2 is a task's second attempt, KEY:2:7 the call 7 of it.
+    Without ID: the newest failure of the newest run, or the run itself where nothing failed for good. KEY:2 is a task's
+    second attempt, KEY:2:7 the call 7 of it.
     """
     if diff and (as_json or call):
         raise click.UsageError("--diff prints a diff; it cannot be had with --json or --call.")
@@ -46,7 +48,7 @@ def command(invocation: Invocation, id_: str | None, diff: bool, call: int | Non
     with invocation.app() as app:
         found = _wanted(app, id_)
         if found is None:
-            return say("Nothing has failed in this repository.")
+            return say('There is no plan in this repository yet: orchestrate plan "what you want"')
         if diff:
             return _print_diff(app, *found)
         subject = details_of(app.graph, *(found if call is None else _call_of(*found, call)))
@@ -59,8 +61,7 @@ def command(invocation: Invocation, id_: str | None, diff: bool, call: int | Non
 def _wanted(app: App, id_: str | None) -> tuple[str, str] | None:
     if id_ is not None:
         return app.graph.resolve(id_, app.repository.record.id)
-    newest = newest_failure(app.graph, app.repository.record.id)
-    return ("Attempt", newest) if newest else None
+    return newest_subject(app.graph, app.repository.record.id)
 
 
 def _call_of(label: str, id_: str, call: int) -> tuple[str, str]:

@@ -141,6 +141,8 @@ class BudgetsSettings(_Section):
     """Tool calls of one planning round."""
     verifier: int = Field(default=25, ge=1)
     """Tool calls of one review."""
+    from_history: bool = False
+    """Whether what accepted attempts needed lowers a kind's default; else it is only suggested."""
 
 
 class ComplexitySettings(_Section):

@@ -55,7 +55,7 @@ class Assignment:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewAssignment:
     """What QC is told: the task, the whole diff and the executed checks, beside the worker's own summary. `number` is
-    the attempt's."""
+    the attempt's; `wanting` is what the answer lacked that it gave when it was asked before."""
 
     goal: str
     task: Task
@@ -66,6 +66,7 @@ class ReviewAssignment:
     strictness: str
     budget: int
     number: int = 1
+    wanting: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

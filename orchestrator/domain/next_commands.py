@@ -6,6 +6,7 @@ import math
 import shlex
 
 from orchestrator.domain.lifecycle import RETRIED, TaskStatus
+from orchestrator.domain.stop_reasons import in_words
 
 _MORE_CALLS = frozenset({"budget_exhausted", "request_limit", "no_progress"})
 _ANOTHER_WAY = frozenset(
@@ -32,5 +33,5 @@ def retry_command(code: str | None, task: str, budget: int) -> str:
     if code in _MORE_CALLS:
         words += ["--budget", str(math.ceil(budget * _MORE))]
     elif code in _ANOTHER_WAY:
-        words += ["--note", f"Take another way than the one that ended as {code}."]
+        words += ["--note", f"Take another way than the one that ended as: {in_words(code)}."]
     return shlex.join(words)

@@ -61,7 +61,8 @@ class TaskClaimed(_OfAttempt):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStarted(_OfAttempt):
-    """A model call is about to be made. Tokens and dollars are the attempt's so far."""
+    """A model call is about to be made, the `turn`-th of its conversation. Tokens and dollars are the attempt's so
+    far."""
 
     turn: int
     calls_used: int
@@ -152,7 +153,8 @@ class AttemptFinished(_OfAttempt):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskEnded(_Told):
     """A task has reached a status that it keeps for this run. `reason` is a code, or why it is blocked; `max_stopped`
-    is how many of its attempts a bound may stop."""
+    is how many of its attempts a bound may stop. Of its tokens and dollars some are only reserved, by turns without a
+    reply."""
 
     task: str
     status: str
@@ -161,6 +163,8 @@ class TaskEnded(_Told):
     max_stopped: int | None = None
     tokens: int = 0
     cost_usd: float | None = 0.0
+    reserved_tokens: int = 0
+    reserved_usd: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +179,7 @@ class TaskLeftOut(_Told):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnded(_Told):
-    """The run is over or interrupted."""
+    """The run is over or interrupted. Of its tokens and dollars some are only reserved, by turns without a reply."""
 
     run_id: str
     status: str
@@ -183,6 +187,8 @@ class RunEnded(_Told):
     tokens: int
     cost_usd: float | None
     duration_ms: float
+    reserved_tokens: int = 0
+    reserved_usd: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,6 +53,17 @@ class Task:
         words = [self.title, self.prompt, self.acceptance_criteria, self.edge_cases, self.verification, self.note]
         return hashlib.sha256(json.dumps(words, ensure_ascii=False).encode()).hexdigest()[:32]
 
+    @property
+    def most_granted_calls(self) -> int:
+        """Tool calls that an attempt may be granted beside its budget, once."""
+        return max(self.tool_call_budget // 2, 1)
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """Everything that a review judges: acceptance criteria, edge cases, verification criteria."""
+        groups = (text for texts in self.verification_criteria.values() for text in texts)
+        return (*self.acceptance_criteria, *self.edge_cases, *groups)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
@@ -72,7 +83,8 @@ class Retry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskState:
-    """A task with what has become of it so far. `attempts` counts all of this run's but interrupted ones."""
+    """A task with what has become of it so far. As the store has it, calls and time are the latest attempt's; a
+    PlanOverview has those of all attempts."""
 
     task: Task
     status: TaskStatus
@@ -91,7 +103,8 @@ Band = Literal["simple", "moderate", "too_complex"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """Pre-flight's arithmetic about one task. The six counts are the factors of the score."""
+    """Pre-flight's arithmetic about one task. The seven counts are the factors of the score; `loosened` says which
+    bounds a person's file set wider than their defaults, one phrase each, and `justification` why."""
 
     score: int
     band: Band
@@ -103,7 +116,9 @@ class Assessment:
     dependencies: int
     verification_commands: int
     threshold: int
+    verification_criteria: int = 0
     recommendation: str = ""
     rejected_because: tuple[str, ...] = ()
     overridden: bool = False
     justification: str = ""
+    loosened: tuple[str, ...] = ()

@@ -21,6 +21,10 @@ class Usage:
     turn_count: int = 0
     tool_call_count: int = 0
     """Executed calls."""
+    reserved_tokens: int = 0
+    """Of the tokens those that unsettled turns reserved, where that was looked up."""
+    reserved_usd: float = 0.0
+    """Of the dollars likewise."""
 
     @property
     def tokens(self) -> int:
@@ -55,6 +59,8 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
         cost_usd=sum(known) if len(known) == len(held) else None,
         turn_count=sum(usage.turn_count for usage in held),
         tool_call_count=sum(usage.tool_call_count for usage in held),
+        reserved_tokens=sum(usage.reserved_tokens for usage in held),
+        reserved_usd=sum(usage.reserved_usd for usage in held),
     )
 
 

@@ -22,8 +22,7 @@ from orchestrator.engine.loop.progress import ProgressFeed
 from orchestrator.engine.services import Services
 from orchestrator.planning.plan_file import PlanFile
 from orchestrator.planning.preflight import Preflight, judge_plan
-from orchestrator.planning.source import PlanSource
-from orchestrator.planning.validate import Defect, Examined, examine
+from orchestrator.planning.validate import Defect, Examined, examine_submission
 
 MOST_ROUNDS = 3
 MOST_SILENT_ROUNDS = 2
@@ -97,7 +96,7 @@ def _rounds(services: Services, draft: Plan, workspace: Workspace, *, store: boo
         dialogue, model = _round(services, draft, workspace, assignment, store=store)
         used = total_usage((used, dialogue.usage))
         previous = dialogue.result.arguments
-        file, defects = _read(dialogue.result, draft.goal)
+        file, defects = _read(dialogue.result, draft.goal, assignment.repository_files)
         file = file and _verified(services, file)
         judged = _judge(services, file, draft.repository.id, draft.id, assignment.repository_files) if file else None
         defects = defects or (_defects(judged) if judged else ())
@@ -177,11 +176,11 @@ def _round(
     return dialogue, session.model
 
 
-def _read(ended: ConversationResult, goal: str) -> tuple[PlanFile | None, tuple[str, ...]]:
+def _read(ended: ConversationResult, goal: str, files: tuple[str, ...]) -> tuple[PlanFile | None, tuple[str, ...]]:
     """The submitted plan, or what is wrong with it (never both)."""
     if ended.reason != "submitted":
         return None, (f"no plan was submitted: {ended.reason}. {ended.detail}",)
-    examined = examine(PlanSource({**ended.arguments, "goal": goal}))  # the goal is the user's, in their words
+    examined = examine_submission({**ended.arguments, "goal": goal}, files)  # the goal is the user's, in their words
     if examined.plan is None:
         return None, tuple(str(defect) for defect in (*examined.defects, *examined.refusals))
     return examined.plan, ()

@@ -23,8 +23,9 @@ from orchestrator.engine.left_out import left_out, startable
 from orchestrator.engine.loop.metering import RunMeter
 from orchestrator.engine.scheduler import Scheduler
 from orchestrator.engine.services import Services
-from orchestrator.planning.dag import generations, with_dependencies
-from orchestrator.planning.dag import worst_case as worst_case
+from orchestrator.gates.retry import MOST_INFRASTRUCTURE_FAILURES
+from orchestrator.gates.review import MOST_REVIEWS
+from orchestrator.planning.dag import generations, with_dependencies, worst_case
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +140,17 @@ def bounds_in_words(
 ) -> tuple[str, ...]:
     """What the tasks still to be executed may use at most, in words, before the run starts."""
     tasks = _open_tasks(plan, states, keys)
-    most = worst_case(tasks, request_factor=services.settings.guards.request_factor)
+    most = worst_case(
+        tasks,
+        request_factor=services.settings.guards.request_factor,
+        review_budget=services.settings.budgets.verifier,
+        reviews=MOST_REVIEWS,
+        uncounted=MOST_INFRASTRUCTURE_FAILURES - 1,
+    )
     run = services.settings.run
     where = f"{counted(most.attempts, 'attempt')} of {counted(most.tasks, 'task')}"
-    said = [f"at most {counted(most.tool_calls, 'tool call')} in {where}"]
+    calls = f"at most {counted(most.tool_calls, 'tool call')} in {where}"
+    said = [f"{calls} ({most.asked:,} asked for), and {most.review_calls:,} of their reviews"]
     said += _in_words(run.max_cost_usd, run.max_tokens, run.deadline_s, run.working_time_s)
     each = _in_words(run.task_max_cost_usd, run.task_max_tokens, run.task_deadline_s, run.task_working_time_s)
     return (*said, *(f"{words} a task" for words in each))

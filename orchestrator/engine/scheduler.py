@@ -205,6 +205,8 @@ class Scheduler:
                 branch=self._run.branch,
                 tokens=spent.tokens,
                 cost_usd=spent.cost_usd,
+                reserved_tokens=spent.reserved_tokens,
+                reserved_usd=spent.reserved_usd,
                 duration_ms=duration_ms,
             )
         )

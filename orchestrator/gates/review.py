@@ -1,7 +1,12 @@
-"""Rules over QC's answer: what it must hold to count, and when a claimed pass is none."""
+"""Rules over QC's answer: what it must hold to count, and when a claimed pass is none.
+
+A pass judges all that the task asks for, and nothing else: each acceptance criterion, edge case and verification
+criterion once, true, with evidence. A model that passes what it did not look at says less than that.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +27,15 @@ _GROUPS: Mapping[str, Literal["security", "functionality", "code_quality", "othe
 }
 
 
+MOST_REVIEWS = 2
+"""Times that QC is asked about one attempt: once more where its answer decides nothing or has gaps."""
+
+# What a model changes in a text that it was to give as it stands: a list's mark, quotes, the last full stop.
+_MARK = re.compile(r"\A\s*(?:[-*\u2022]|\d+[.)])\s+")
+_GROUP = re.compile(r"\A(?:security|functionality|code[_ ]quality|other)\s*:\s*")
+_QUOTES = str.maketrans("", "", "`*\"'\u2018\u2019\u201c\u201d")
+
+
 class ReviewInvalidError(ValueError):
     """The answer is no review: QC failed, not the worker."""
 
@@ -29,7 +43,8 @@ class ReviewInvalidError(ValueError):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """The review as the rules see it: `passed` may differ from what the model claimed. `unproven`: the model claimed a
-    pass and nothing is against it but that its evidence has gaps, which is QC's omission and not a defect."""
+    pass and nothing is against it but that it has gaps (a criterion not judged, or without evidence), which is QC's
+    omission and not a defect."""
 
     passed: bool
     score: int
@@ -65,8 +80,11 @@ def _readable(answer: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     return [entry for entry in raw if isinstance(entry, Mapping)] if isinstance(raw, list | tuple) else []
 
 
-def judge_review(answer: Mapping[str, Any], strictness: ReviewStrictness, threshold: int) -> Judgement:
-    """The rules' verdict over submit_review's arguments. Raises ReviewInvalidError when they decide nothing."""
+def judge_review(
+    answer: Mapping[str, Any], strictness: ReviewStrictness, threshold: int, asked: Sequence[str]
+) -> Judgement:
+    """The rules' verdict over submit_review's arguments, where `asked` are the texts of all criteria that a pass has to
+    judge. Raises ReviewInvalidError when they decide nothing."""
     score, claimed = _score(answer), answer.get("passed")
     if not isinstance(claimed, bool):
         raise ReviewInvalidError(f"passed must be true or false, not {_shown(claimed)}")
@@ -74,10 +92,11 @@ def judge_review(answer: Mapping[str, Any], strictness: ReviewStrictness, thresh
     criteria = tuple(_criteria(_entries(answer, "criteria")))
     findings = tuple(_findings(_entries(answer, "findings")))
     held = _held_against(claimed, score, threshold, criteria, findings, feedback, strictness)
-    gaps = tuple(_unproven(c) for c in criteria if c.passed and not c.evidence.strip()) if claimed else ()
+    passes = claimed and not held and not _too_many(findings, strictness)
+    gaps = tuple(_gaps(criteria, asked)) if passes else ()
     raised = (*findings, *held, *gaps)
-    passed = claimed and not held and not gaps and not _too_many(findings, strictness)
-    unproven = bool(gaps) and all(finding in gaps for finding in raised if finding.blocking)
+    passed = passes and not gaps
+    unproven = bool(gaps) and not any(finding.blocking for finding in findings)
     return Judgement(
         passed=passed, score=score, feedback=feedback, criteria=criteria, findings=raised, unproven=unproven
     )
@@ -172,9 +191,43 @@ def _failed_criterion(criterion: Criterion) -> Finding:
     return _finding("criterion_failed", message, criterion.text, required_fix=f"Meet: {criterion.text}")
 
 
-def _unproven(criterion: Criterion) -> Finding:
-    message = f"Criterion without evidence: {criterion.text}"
-    return _finding("criterion_unproven", message, criterion.text, required_fix=f"Show that it holds: {criterion.text}")
+def _gaps(criteria: Sequence[Criterion], asked: Sequence[str]) -> Iterator[Finding]:
+    """What a claimed pass lacks. The same text may be asked for twice, and judged once or twice."""
+    wanted, most = Counter(map(_plain, dict.fromkeys(asked))), Counter(map(_plain, asked))
+    judged = [(criterion, _named(criterion.text, most)) for criterion in criteria]
+    seen = Counter(key for _, key in judged)
+    for criterion, key in judged:
+        if key not in most:
+            yield _beside(criterion, "QC judged what is no criterion of the task")
+        elif seen[key] > most[key]:
+            yield _beside(criterion, "QC judged a criterion more than once")
+        elif criterion.passed is None:
+            yield _open("unjudged", "Criterion that was not judged", criterion.text)
+        elif not criterion.evidence.strip():
+            yield _open("unproven", "Criterion without evidence", criterion.text)
+    for text in dict.fromkeys(asked):
+        if seen[_plain(text)] < wanted[_plain(text)]:
+            yield _open("unjudged", "Criterion that was not judged", text)
+
+
+def _named(text: str, known: Mapping[str, int]) -> str:
+    """The criterion that an entry names, with or without the group that the assignment shows before it."""
+    key = _plain(text)
+    return key if key in known else _GROUP.sub("", key, count=1)
+
+
+def _plain(text: str) -> str:
+    """The text without what is lost when it is copied by hand."""
+    return " ".join(_MARK.sub("", text, count=1).translate(_QUOTES).casefold().split()).rstrip(".;")
+
+
+def _open(code: str, what: str, text: str) -> Finding:
+    return _finding(f"criterion_{code}", f"{what}: {text}", text, required_fix=f"Show that it holds: {text}")
+
+
+def _beside(criterion: Criterion, what: str) -> Finding:
+    fix = "Nothing in the work: QC has to judge each criterion of the task once, and nothing else."
+    return _finding("criterion_unjudged", f"{what}: {criterion.text}", criterion.text, required_fix=fix)
 
 
 def _finding(code: str, message: str, locus: str, *, severity: Severity = "error", required_fix: str = "") -> Finding:

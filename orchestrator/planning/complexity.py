@@ -1,10 +1,11 @@
 """How big a task is, by arithmetic over what it declares.
 
     score = 10*filesWritten + 2*filesRead + 5*acceptanceCriteria + 3*edgeCases + 5*dependencies + 5*verification
+            + 5*verificationCriteria
 
-Criteria are the acceptance criteria alone, in the score and in the rule against many of them: verification_criteria
-are how QC reads the work, not more of it, so that a stored factor always explains the refusal it led to. Verification
-counts the task's own commands.
+Verification counts the task's own commands. What QC is to read for counts like an acceptance criterion, because the
+work has to meet it as well: a task that hid nine of its thirteen criteria there was called moderate, and spiralled.
+The rule against many criteria in several files counts acceptance criteria alone.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _WEIGHTS = {
     "edge_cases": 3,
     "dependencies": 5,
     "verification_commands": 5,
+    "verification_criteria": 5,
 }
 _LEAST_HISTORY = 5
 _HISTORY_SHARE = 0.95
@@ -45,7 +47,7 @@ class Thresholds(Protocol):
 
 
 class Budgets(Protocol):
-    """Tool calls by kind; the settings' `[budgets]` is one."""
+    """Tool calls by kind, and whether history may lower them; the settings' `[budgets]` is one."""
 
     @property
     def simple(self) -> int: ...
@@ -55,6 +57,8 @@ class Budgets(Protocol):
     def complex(self) -> int: ...
     @property
     def research(self) -> int: ...
+    @property
+    def from_history(self) -> bool: ...
 
 
 def counts_of(task: TaskFile) -> dict[str, int]:
@@ -66,6 +70,7 @@ def counts_of(task: TaskFile) -> dict[str, int]:
         "edge_cases": len(task.edge_cases),
         "dependencies": len(task.depends_on),
         "verification_commands": len(task.verification),
+        "verification_criteria": sum(len(texts) for texts in task.verification_criteria.model_dump().values()),
     }
 
 
@@ -104,6 +109,7 @@ def assess(task: TaskFile, thresholds: Thresholds, refusals: tuple[str, ...] = (
         rejected_because=reasons,
         overridden=justified and (bool(reasons) or task.kind in ("complex", "research")),
         justification=task.override or "",
+        loosened=(),
     )
 
 
@@ -122,9 +128,9 @@ def budget_of(kind: TaskKind, budgets: Budgets) -> int:
 
 
 def budget_from_history(accepted_calls: Sequence[int], own: int) -> int:
-    """The default budget of a kind whose `own` budget is the settings', given the tool calls of its accepted attempts:
-    the 95th percentile (nearest rank), rounded up to the next 5, within half of `own` and `own`. Fewer than 5 attempts
-    say nothing."""
+    """What history suggests for a kind whose `own` budget is the settings', given the tool calls of its accepted
+    attempts: the 95th percentile (nearest rank), rounded up to the next 5, within half of `own` and `own`. Fewer than
+    5 attempts say nothing."""
     if len(accepted_calls) < _LEAST_HISTORY:
         return own
     rank = math.ceil(_HISTORY_SHARE * len(accepted_calls))
@@ -153,9 +159,10 @@ def _split_by_file(task: TaskFile) -> str:
 
 
 def _split_by_criteria(task: TaskFile, thresholds: Thresholds) -> str:
-    criteria = len(task.acceptance_criteria)
+    counts = counts_of(task)
+    criteria = counts["acceptance_criteria"] + counts["verification_criteria"]
     groups = max(2, -(-criteria // max(1, thresholds.max_criteria // 2)))
     return (
         f"Split into {groups} tasks, each after the one before, with about {-(-criteria // groups)} of the {criteria} "
-        "acceptance criteria and the edge cases, files and verification that belong to them."
+        "acceptance criteria and verification criteria, and the edge cases, files and commands that belong to them."
     )

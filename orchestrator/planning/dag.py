@@ -14,12 +14,14 @@ from orchestrator.domain.text import nearest
 
 @dataclass(frozen=True, slots=True)
 class WorstCase:
-    """What a run can use at worst; `requests` are requests of the model."""
+    """What a run that is not interrupted can use at worst: calls that workers `asked` for, as the budget guard counts
+    them, `tool_calls` of them that were executed, and those that reviews executed."""
 
     tasks: int
     attempts: int
     tool_calls: int
-    requests: int
+    asked: int
+    review_calls: int
 
 
 def graph_of(depends_on: Mapping[str, Iterable[str]]) -> nx.DiGraph[str]:
@@ -49,11 +51,23 @@ def with_dependencies(tasks: Sequence[Task], keys: Collection[str]) -> tuple[Tas
     return tuple(task for task in tasks if task.key in wanted)
 
 
-def worst_case(tasks: Sequence[Task], *, request_factor: int) -> WorstCase:
-    """At worst every task uses all its attempts, each its whole budget and, with refused and duplicate calls,
-    `request_factor` times that many requests of the model."""
-    calls = sum(task.max_attempts * task.tool_call_budget for task in tasks)
-    return WorstCase(len(tasks), sum(task.max_attempts for task in tasks), calls, calls * request_factor)
+def worst_case(
+    tasks: Sequence[Task], *, request_factor: int, review_budget: int, reviews: int, uncounted: int
+) -> WorstCase:
+    """At worst every task uses all its attempts, each its whole budget with the one grant that it may get, and asks
+    `request_factor` times for that many, refused and duplicate calls among them, before the call that ends it. Stops
+    only lower that, since a rejected attempt may use as much as a stopped one. What is cut off counts for no attempt,
+    but its successor goes on with what is left of its budget: of those `uncounted` ones only reviews come on top, of
+    which each attempt has `reviews` at most, with `review_budget` calls each."""
+    attempts = sum(task.max_attempts for task in tasks)
+    calls = sum(task.max_attempts * (task.tool_call_budget + task.most_granted_calls) for task in tasks)
+    return WorstCase(
+        tasks=len(tasks),
+        attempts=attempts,
+        tool_calls=calls,
+        asked=calls * request_factor + attempts,
+        review_calls=(attempts + uncounted * len(tasks)) * reviews * review_budget,
+    )
 
 
 def _graph(tasks: Sequence[Task]) -> nx.DiGraph[str]:

@@ -3,7 +3,7 @@ that nobody can execute. Read from the raw document, whose values may be of any 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import networkx as nx
 
 from orchestrator.domain.text import nearest
 from orchestrator.planning.commands import executable
-from orchestrator.planning.source import DocumentPath, Problem
+from orchestrator.planning.source import DocumentPath, Problem, entries_of, value_of
 
 _SUGGESTIONS = 50
 
@@ -23,32 +23,27 @@ class _Outline:
     index: int
     key: str | None
     depends_on: tuple[str, ...]
-    needs_override: str | None
 
 
 def _outlines(document: Any) -> Iterator[_Outline]:
-    for index, task in enumerate(_list(_get(document, "tasks"))):
-        key, kind = _get(task, "key"), _get(task, "kind")
-        depends_on = tuple(other for other in _list(_get(task, "depends_on")) if isinstance(other, str))
-        unjustified = kind in ("complex", "research") and not _get(task, "override")
-        yield _Outline(index, key if isinstance(key, str) else None, depends_on, kind if unjustified else None)
+    for index, task in enumerate(entries_of(document, "tasks")):
+        key = value_of(task, "key")
+        depends_on = tuple(other for other in entries_of(task, "depends_on") if isinstance(other, str))
+        yield _Outline(index, key if isinstance(key, str) else None, depends_on)
 
 
-def _get(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, Mapping) else None
-
-
-def _list(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, (list, tuple)) else ()
+def override_problems(document: Any) -> Iterator[Problem]:
+    """Tasks of a raw document of kinds that need an override, without one."""
+    for index, task in enumerate(entries_of(document, "tasks")):
+        kind = value_of(task, "kind")
+        if kind in ("complex", "research") and not value_of(task, "override"):
+            message = f"{kind} needs a justification in `override`; else split the task"
+            yield Problem(("tasks", index, "kind"), None, message)
 
 
 def task_problems(document: Any) -> Iterator[Problem]:
-    """What is wrong between the tasks of a raw document: overrides, keys, dependencies, cycles."""
+    """What is wrong between the tasks of a raw document: keys, dependencies, cycles."""
     tasks = list(_outlines(document))
-    for task in tasks:
-        if task.needs_override:
-            message = f"{task.needs_override} needs a justification in `override`; else split the task"
-            yield Problem(("tasks", task.index, "kind"), None, message)
     yield from _twice(tasks)
     yield from _unknown_dependencies(tasks)
     yield from _cycles(tasks)
@@ -90,15 +85,22 @@ def _cycles(tasks: Sequence[_Outline]) -> Iterator[Problem]:
 def command_problems(document: Any) -> Iterator[Problem]:
     """Verification commands of a raw document that nobody can execute."""
     yield from _refused(document, ())
-    for index, task in enumerate(_list(_get(document, "tasks"))):
+    for index, task in enumerate(entries_of(document, "tasks")):
         yield from _refused(task, ("tasks", index))
 
 
 def _refused(owner: Any, place: DocumentPath) -> Iterator[Problem]:
+    for at, command in commands_at(owner, place):
+        if reason := executable(command):
+            yield Problem(at, None, command_refusal(command, reason))
+
+
+def commands_at(owner: Any, place: DocumentPath) -> Iterator[tuple[DocumentPath, str]]:
+    """The commands of a raw plan or task that stands at `place`, each with its own place."""
     for name in ("verification", "verification_commands", "full_verification"):
-        for at, command in enumerate(_list(_get(owner, name))):
-            if isinstance(command, str) and command.strip() and (reason := executable(command)):
-                yield Problem((*place, name, at), None, command_refusal(command, reason))
+        for at, command in enumerate(entries_of(owner, name)):
+            if isinstance(command, str) and command.strip():
+                yield (*place, name, at), command
 
 
 def command_refusal(command: str, reason: str) -> str:

@@ -1,13 +1,14 @@
 """The plan file: what a person or the PM writes, field by field.
 
-`PlanFile.model_json_schema()` is what `plan --schema` prints and what the PM's submit_plan takes. Reading one with all
-its defects named at once is `plan_defects.examine`; judging its tasks is `preflight.judge`.
+A person writes a `PlanFile`. The PM submits a `SubmittedPlan`, which has no field that sets a bound: budgets, attempts,
+sizes, the model and the override are for a person. Reading one with all its defects named at once is
+`validate.examine`; judging its tasks is `preflight.judge_plan`.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, StrictInt, model_validator
 
@@ -114,8 +115,8 @@ class VerificationCriteria(_PlanPart):
     """Whatever fits none of the groups."""
 
 
-class TaskFile(_PlanPart):
-    """One task: the smallest unit that a worker executes and QC reviews."""
+class _TaskPart(_PlanPart):
+    """What a task asks for, whoever wrote it."""
 
     key: Key
     """Unique in the plan: lower case letters, digits, '.' and '-', such as `health-route`."""
@@ -144,7 +145,19 @@ class TaskFile(_PlanPart):
     verification: Commands = Field(default=(), validation_alias=AliasChoices("verification", "verification_commands"))
     """Shell commands that prove the task done by exit code 0. Nothing that needs a person."""
     verification_criteria: VerificationCriteria = VerificationCriteria()
-    """What QC judges by reading; not part of the complexity score."""
+    """What QC judges by reading."""
+
+
+class SubmittedTask(_TaskPart):
+    """A task as the PM submits it: it sets no bounds of its own."""
+
+    kind: Literal["simple", "moderate"] | None = None
+    """Derived from the complexity where absent; what would be larger has to be split."""
+
+
+class TaskFile(_TaskPart):
+    """One task: the smallest unit that a worker executes and QC reviews."""
+
     tool_call_budget: StrictInt | None = Field(default=None, ge=1, le=10_000)
     """Tool calls of one attempt; default from the band."""
     max_attempts: StrictInt = Field(default=6, ge=1, le=100)
@@ -159,8 +172,8 @@ class TaskFile(_PlanPart):
     """Why pre-flight's refusal does not hold for this task; recorded."""
 
 
-class PlanFile(_PlanPart):
-    """A goal as a DAG of tasks for workers, each small enough to be finished and checked by commands."""
+class _Goal(_PlanPart):
+    """What holds for all tasks of a plan, whoever wrote it."""
 
     goal: Prose
     """What the user asked for, in their words."""
@@ -168,5 +181,17 @@ class PlanFile(_PlanPart):
     """Shell commands that hold for the whole repository: checked after every task."""
     full_verification: Commands = ()
     """Commands that are checked only before a merge: suites too slow for every attempt."""
+
+
+class SubmittedPlan(_Goal):
+    """A plan as the PM submits it."""
+
+    tasks: Annotated[tuple[SubmittedTask, ...], Field(min_length=1, max_length=MAX_TASKS)]
+    """The tasks; their order is the order among those that could start together."""
+
+
+class PlanFile(_Goal):
+    """A goal as a DAG of tasks for workers, each small enough to be finished and checked by commands."""
+
     tasks: Annotated[tuple[TaskFile, ...], Field(min_length=1, max_length=MAX_TASKS)]
     """The tasks; the order of the file is the order among those that could start together."""

@@ -21,7 +21,9 @@ from orchestrator.domain.task import Assessment, Task, TaskKind
 from orchestrator.planning.commands import executable
 from orchestrator.planning.complexity import Budgets, Thresholds, assess, budget_from_history, budget_of, effective_kind
 from orchestrator.planning.dag import graph_of
+from orchestrator.planning.exit_status import always_succeeds
 from orchestrator.planning.graph_checks import command_refusal
+from orchestrator.planning.loosened import loosened_bounds
 from orchestrator.planning.plan_file import PlanFile, TaskFile
 
 
@@ -56,7 +58,8 @@ def judge_plan(
     plan_level = any(executable(command) is None for command in plan.verification)
     judge = _Judge(plan_id, thresholds, budgets, files, history)
     tasks = tuple(judge.planned(task, ids.new("t"), _refusals(task, plan_level=plan_level)) for task in plan.tasks)
-    return Preflight(tasks, refusals, (*_unreadable(plan, files), *_idle(plan), *_contended(plan)))
+    warnings = (*_unreadable(plan, files), *_idle(plan), *_contended(plan), *_proves_nothing(plan))
+    return Preflight(tasks, refusals, warnings)
 
 
 def default_allowed_paths(files_written: Sequence[str]) -> tuple[str, ...]:
@@ -81,8 +84,12 @@ class _Judge:
         assessment = assess(task, self.thresholds, refusals)
         passes = not assessment.rejected_because or assessment.overridden
         kind = effective_kind(task, assessment.band)
-        budget, note = self._budget(task, kind)
-        assessment = replace(assessment, recommendation=f"{assessment.recommendation} {note}".strip())
+        usual, budget, note = self._budget(task, kind)
+        assessment = replace(
+            assessment,
+            recommendation=f"{assessment.recommendation} {note if passes else ''}".strip(),
+            loosened=tuple(loosened_bounds(task, assessment, kind, usual, self.files)),
+        )
         judged = Task(
             id=task_id,
             plan_id=self.plan_id,
@@ -108,20 +115,21 @@ class _Judge:
         )
         return PlannedTask(judged, assessment, "pending" if passes else "rejected")
 
-    def _budget(self, task: TaskFile, kind: TaskKind) -> tuple[int, str]:
-        """Tool calls of one attempt, and a note on them: a budget that the plan does not set is the band's, or less
-        where this repository's tasks of the kind needed less."""
-        if task.tool_call_budget is not None:
-            return task.tool_call_budget, ""
+    def _budget(self, task: TaskFile, kind: TaskKind) -> tuple[int, int, str]:
+        """The kind's tool calls of one attempt, this task's, and a note where this repository's tasks of the kind took
+        fewer. They lower a budget that the plan does not set only where the settings say so: on the figures of five
+        trivial tasks an honest one would starve."""
         usual, past = budget_of(kind, self.budgets), self.history.get(kind, ())
         budget = budget_from_history(past, usual)
+        if task.tool_call_budget is not None:
+            return usual, task.tool_call_budget, ""
         if budget == usual:
-            return usual, ""
-        note = (
-            f"Budget {budget} instead of {usual}, from the {len(past)} {kind} attempts that were accepted here; "
-            "tool_call_budget overrules it."
-        )
-        return budget, note
+            return usual, usual, ""
+        seen = f"the {len(past)} {kind} attempts that were accepted here"
+        if self.budgets.from_history:
+            return usual, budget, f"Budget {budget} instead of {usual}, from {seen}; tool_call_budget overrules it."
+        note = f"Of {seen}, 95 % took at most {budget} calls: budgets.from_history would set that instead of {usual}."
+        return usual, usual, note
 
 
 def _allowed(task: TaskFile, files: frozenset[str]) -> tuple[str, ...]:
@@ -177,6 +185,12 @@ def _idle(plan: PlanFile) -> Iterable[str]:
     for task in plan.tasks:
         if not task.files_written and not task.allowed_paths:
             yield f"{task.key}: declares neither files_written nor allowed_paths, so it may change nothing."
+
+
+def _proves_nothing(plan: PlanFile) -> Iterable[str]:
+    for command in (*plan.verification, *plan.full_verification):
+        if always_succeeds(command):
+            yield f"The plan is verified by {command!r}, which always succeeds and proves nothing."
 
 
 def _contended(plan: PlanFile) -> Iterable[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,3 +35,14 @@ class PlanSource:
     def refused(cls, message: str, line: int | None) -> PlanSource:
         """A text of which nothing could be parsed."""
         return cls({}, problems=(Problem((), line, message),), unreadable=True)
+
+
+def value_of(document: Any, name: str) -> Any:
+    """A field of a raw mapping; None for whatever is no mapping."""
+    return document.get(name) if isinstance(document, Mapping) else None
+
+
+def entries_of(document: Any, name: str) -> Sequence[Any]:
+    """A field of a raw mapping that is a list; empty for whatever is none."""
+    value = value_of(document, name)
+    return value if isinstance(value, (list, tuple)) else ()

@@ -7,18 +7,19 @@ three others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from orchestrator.domain.errors import PlanError
 from orchestrator.domain.text import counted, nearest
-from orchestrator.planning.graph_checks import command_problems, task_problems
-from orchestrator.planning.plan_file import PlanFile, TaskFile, VerificationCriteria
+from orchestrator.planning.graph_checks import command_problems, override_problems, task_problems
+from orchestrator.planning.plan_file import PlanFile, SubmittedPlan, TaskFile, VerificationCriteria
 from orchestrator.planning.source import DocumentPath, PlanSource, Problem
+from orchestrator.planning.submission import submission_problems
 
 _SHOWN = 40
 
@@ -67,10 +68,20 @@ class Examined:
 
 
 def examine(source: PlanSource) -> Examined:
-    """Read the document; all of its defects, in the order of its lines."""
+    """Read a person's document; all of its defects, in the order of its lines."""
+    return _examined(source, PlanFile, override_problems(source.document))
+
+
+def examine_submission(document: Mapping[str, Any], repository_files: Collection[str]) -> Examined:
+    """Read what the PM submitted, which may set no bound and widen none. `repository_files` are the paths of the base
+    commit."""
+    return _examined(PlanSource(document), SubmittedPlan, submission_problems(document, frozenset(repository_files)))
+
+
+def _examined(source: PlanSource, form: type[BaseModel], more: Iterable[Problem]) -> Examined:
     found = list(source.problems)
     if not source.unreadable:
-        found += [*_field_problems(source.document), *task_problems(source.document)]
+        found += [*_field_problems(source.document, form), *task_problems(source.document), *more]
     defects = _defects(source, found)
     plan = None if defects else PlanFile.model_validate(source.document)
     return Examined(plan, defects, _defects(source, command_problems(source.document)), source.left_out)
@@ -116,12 +127,12 @@ def _spelt(place: DocumentPath) -> str:
 # --- one field ----------------------------------------------------------------------------------------------------
 
 
-def _field_problems(document: Any) -> Iterator[Problem]:
+def _field_problems(document: Any, form: type[BaseModel]) -> Iterator[Problem]:
     if not isinstance(document, Mapping):
         yield Problem((), None, f"a plan is a mapping with `goal` and `tasks`, this is {_shown(document)}")
         return
     try:
-        PlanFile.model_validate(document)
+        form.model_validate(document)
     except ValidationError as error:
         for details in error.errors(include_url=False):
             if details["type"] == "too_short" and _size(details["input"]):
@@ -185,4 +196,6 @@ def _unknown(place: Sequence[str | int]) -> str:
     if name == "verification_commands":
         return "is another name of 'verification', which is given too: keep one"
     owner = VerificationCriteria if "verification_criteria" in place[:-1] else TaskFile if len(place) > 1 else PlanFile
+    if name in owner.model_fields:
+        return "is for a person to set, not for the PM: leave it out"
     return f"is no field of a {'plan' if owner is PlanFile else 'task'}{nearest(name, owner.model_fields)}"

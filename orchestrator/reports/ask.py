@@ -7,6 +7,8 @@ from importlib.resources import files
 from typing import Any
 
 from orchestrator.domain.ports import GraphReader
+from orchestrator.domain.query import ResultRow
+from orchestrator.domain.task import Assessment
 
 
 @cache
@@ -20,6 +22,19 @@ def ask_graph(reader: GraphReader, name: str, **parameters: Any) -> list[dict[st
     return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
 
 
+def attempt_figures(reader: GraphReader, of: str) -> tuple[ResultRow, ...]:
+    """What the attempts of a plan, run or task, or the one attempt, have come to, in the order in which they began: the
+    one count that all screens show. Raises GraphError kinds."""
+    ids = [row["attempt"] for row in ask_graph(reader, "attempts_of", of=of)]
+    return tuple(ask_graph(reader, "attempt_figures", ids=ids)) if ids else ()
+
+
 def ask_first(reader: GraphReader, name: str, **parameters: Any) -> dict[str, Any]:
     """The first of these rows; empty where there is none. Raises GraphError kinds."""
     return next(iter(ask_graph(reader, name, **parameters)), {})
+
+
+def loosened_assessments(reader: GraphReader, plan_id: str) -> dict[str, Assessment]:
+    """Of a plan's tasks, by key, those assessments that name a bound set wider than its default."""
+    judged = ((state.task.key, state.assessment) for state in reader.tasks(plan_id))
+    return {key: assessment for key, assessment in judged if assessment is not None and assessment.loosened}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orchestrator.domain.attempt import AttemptSummary
@@ -12,9 +12,11 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.query import ResultRow
 from orchestrator.domain.run import Run
-from orchestrator.domain.task import TaskState
-from orchestrator.reports.ask import ask_first, ask_graph
-from orchestrator.reports.timeline import Timeline, attempt_timeline, tell
+from orchestrator.domain.task import Assessment, TaskState
+from orchestrator.domain.usage import Usage
+from orchestrator.reports.ask import ask_first, ask_graph, attempt_figures, loosened_assessments
+from orchestrator.reports.status import with_all_attempts
+from orchestrator.reports.timeline import Timeline, attempt_timeline, newest_failure, tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +30,23 @@ class PlanDetails:
 
 @dataclass(frozen=True, slots=True)
 class RunDetails:
-    """A run with its attempts in the order in which they began."""
+    """A run with its attempts in the order in which they began, what they have used together, and by key the tasks
+    whose bounds are wider than their defaults."""
 
     run: Run
     attempts: tuple[ResultRow, ...]
+    spend: Usage
+    loosened: Mapping[str, Assessment]
 
 
 @dataclass(frozen=True, slots=True)
 class TaskDetails:
-    """A task with what has become of it, its attempts oldest first, and why it failed."""
+    """A task with what has become of it, its attempts oldest first, why it failed, and what it has used in all."""
 
     state: TaskState
     attempts: tuple[ResultRow, ...]
     diagnosis: ResultRow
+    spend: Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +73,7 @@ def details_of(reader: GraphReader, label: str, id_: str) -> Details:
     if label == "Plan":
         return PlanDetails(reader.plan(id_), tuple(_rounds(reader, id_)))
     if label == "Run":
-        return RunDetails(reader.run(id_), tuple(ask_graph(reader, "run_attempts", run=id_)))
+        return _run(reader, id_)
     if label == "Task":
         return _task(reader, id_)
     if label == "Attempt":
@@ -108,6 +114,12 @@ def _call_details(reader: GraphReader, attempt_id: str, seq: int) -> CallDetails
     return replace(found, status=done.status, result=done.result.text, duration_ms=done.result.duration_ms)
 
 
+def _run(reader: GraphReader, run_id: str) -> RunDetails:
+    run = reader.run(run_id)
+    loosened = loosened_assessments(reader, run.plan_id)
+    return RunDetails(run, attempt_figures(reader, run_id), reader.spend(run_id=run_id), loosened)
+
+
 def task_state(reader: GraphReader, task_id: str) -> TaskState:
     """A task with what has become of it."""
     plan_id = ask_first(reader, "place", id=task_id)["plan"]
@@ -115,8 +127,20 @@ def task_state(reader: GraphReader, task_id: str) -> TaskState:
 
 
 def _task(reader: GraphReader, task_id: str) -> TaskDetails:
-    attempts = tuple(ask_graph(reader, "task_attempts", task=task_id))
-    return TaskDetails(task_state(reader, task_id), attempts, ask_first(reader, "task_diagnosis", task=task_id))
+    attempts, spend = attempt_figures(reader, task_id), reader.spend(task_id=task_id)
+    state = with_all_attempts(task_state(reader, task_id), attempts)
+    return TaskDetails(state, attempts, ask_first(reader, "task_diagnosis", task=task_id), spend)
+
+
+def newest_subject(reader: GraphReader, repository_id: str) -> tuple[str, str] | None:
+    """Label and id of what is told where nothing is named: the newest run when it completed everything, else its newest
+    failure, else the run; without a run the newest plan. None where there is nothing."""
+    run = ask_first(reader, "newest_run", repository=repository_id)
+    if not run:
+        plan_id = reader.newest_plan(repository_id)
+        return ("Plan", plan_id) if plan_id else None
+    failed = None if run["status"] == "completed" else newest_failure(reader, repository_id, run["run"])
+    return ("Attempt", failed) if failed else ("Run", run["run"])
 
 
 def trees_of(reader: GraphReader, label: str, id_: str) -> tuple[str, str]:

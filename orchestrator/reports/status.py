@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import GraphReader
+from orchestrator.domain.query import ResultRow
 from orchestrator.domain.run import Run
 from orchestrator.domain.task import TaskState
 from orchestrator.domain.usage import Usage
-from orchestrator.reports.ask import ask_first, ask_graph
+from orchestrator.reports.ask import ask_first, ask_graph, attempt_figures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +29,8 @@ class Activity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanOverview:
-    """One plan on one screen. `run` is the newest and None when there was none yet."""
+    """One plan on one screen. `run` is the newest and None when there was none yet; `spend` is the run's. Attempts,
+    calls and time of a task are those of all its attempts, in any run."""
 
     plan: Plan
     run: Run | None
@@ -39,12 +42,27 @@ class PlanOverview:
 def plan_status(reader: GraphReader, plan_id: str, run_id: str | None = None) -> PlanOverview:
     """How the plan stands, with `run_id` or its newest run."""
     run = reader.run(run_id) if run_id else reader.newest_run(plan_id)
+    figures: dict[str, list[ResultRow]] = {}
+    for row in attempt_figures(reader, plan_id):
+        figures.setdefault(row["task"], []).append(row)
     return PlanOverview(
         plan=reader.plan(plan_id),
         run=run,
-        tasks=reader.tasks(plan_id),
+        tasks=tuple(with_all_attempts(state, figures.get(state.task.key, ())) for state in reader.tasks(plan_id)),
         spend=reader.spend(run_id=run.id) if run else Usage(),
         activity=tuple(Activity(**row) for row in ask_graph(reader, "running_calls", plan=plan_id)),
+    )
+
+
+def with_all_attempts(state: TaskState, figures: Sequence[ResultRow]) -> TaskState:
+    """The task with the sums over its attempts' figures; as it is where it has none."""
+    if not figures:
+        return state
+    return replace(
+        state,
+        attempt_number=len(figures),
+        tool_call_count=sum(row["toolCalls"] for row in figures),
+        duration_ms=sum(row["durationMs"] or 0.0 for row in figures),
     )
 
 

@@ -17,9 +17,10 @@ from orchestrator.domain.next_commands import next_commands
 from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.query import ResultRow
 from orchestrator.domain.review import Review
+from orchestrator.domain.task import Assessment
 from orchestrator.domain.text import camel
 from orchestrator.domain.tools import CONTROL_NAMES
-from orchestrator.reports.ask import ask_first, ask_graph
+from orchestrator.reports.ask import ask_first, ask_graph, attempt_figures, loosened_assessments
 
 Uniqueness = Literal["unique", "duplicate", "refused", "control"]
 
@@ -90,7 +91,8 @@ class HeldFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """An attempt in full. `steps` are in the order in which they happened, `next` are commands to paste."""
+    """An attempt in full. `steps` are in the order in which they happened, `next` are commands to paste, `figures` what
+    it has come to; `assessment` is its task's where that names a bound set wider than its default."""
 
     plan_id: str
     task_id: str
@@ -103,14 +105,16 @@ class Timeline:
     review: Review | None
     diagnosis: Mapping[str, Any] = field(default_factory=dict)
     next: tuple[str, ...] = ()
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    assessment: Assessment | None = None
 
 
 _Step = TypeVar("_Step", TimelineTurn, TimelineCall)
 
 
-def newest_failure(reader: GraphReader, repository_id: str) -> str | None:
-    """The id of the newest attempt that did not succeed, those of failed tasks first."""
-    return ask_first(reader, "newest_failure", repository=repository_id).get("attempt")
+def newest_failure(reader: GraphReader, repository_id: str, run_id: str | None = None) -> str | None:
+    """The id of the newest attempt (of a run) that did not succeed, those of failed tasks first."""
+    return ask_first(reader, "newest_failure", repository=repository_id, run=run_id).get("attempt")
 
 
 def attempt_timeline(reader: GraphReader, attempt_id: str) -> Timeline:
@@ -129,6 +133,8 @@ def attempt_timeline(reader: GraphReader, attempt_id: str) -> Timeline:
         review=reader.review_of(attempt_id),
         diagnosis=ask_first(reader, "task_diagnosis", task=place["task"]),
         next=_next(reader, place, attempt),
+        figures=next(iter(attempt_figures(reader, attempt_id)), {}),
+        assessment=loosened_assessments(reader, place["plan"]).get(place["key"]),
     )
 
 

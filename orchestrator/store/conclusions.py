@@ -90,7 +90,7 @@ class Conclusions(Records):
 
 def _attempt_values(conclusion: AttemptResult) -> Row:
     usage = conclusion.usage
-    values = properties(usage) | {
+    values = properties(usage, without=("reserved_tokens", "reserved_usd")) | {
         "filesChanged": conclusion.files_changed,
         "linesChanged": conclusion.lines_changed,
         "status": conclusion.attempt_status,

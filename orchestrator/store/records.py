@@ -127,7 +127,13 @@ def end_properties(reason: str, detail: str, checks: Iterable[Check] = ()) -> Ro
 def summed_usage(row: Row) -> Usage:
     """What a statement summed up over turns; an unknown price makes the sum's unknown."""
     usd = None if row["unknown"] else float(row["usd"])
-    return Usage(prompt_tokens=int(row["promptTokens"]), completion_tokens=int(row["completionTokens"]), cost_usd=usd)
+    return Usage(
+        prompt_tokens=int(row["promptTokens"]),
+        completion_tokens=int(row["completionTokens"]),
+        cost_usd=usd,
+        reserved_tokens=int(row.get("reservedTokens") or 0),
+        reserved_usd=float(row.get("reservedUsd") or 0.0),
+    )
 
 
 def fence(tx: Transaction, attempt_id: str, expected: int | None, at: datetime | None = None) -> Row:

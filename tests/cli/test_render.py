@@ -7,7 +7,9 @@ import io
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -15,10 +17,14 @@ from rich.console import Console
 from orchestrator.cli.demo import _program
 from orchestrator.cli.render import machine
 from orchestrator.cli.render.details import diff_view
+from orchestrator.cli.render.overview import status_view
 from orchestrator.cli.render.screen import console, grid
 from orchestrator.cli.render.tables import print_table
-from orchestrator.cli.render.text import cell, clean, error_lines
+from orchestrator.cli.render.text import cell, clean, error_lines, spent
 from orchestrator.domain.query import QueryResult
+from orchestrator.domain.usage import Usage
+from orchestrator.reports.status import PlanOverview
+from tests.support.samples import new_plan
 
 
 def test_a_map_is_shown_as_json() -> None:
@@ -113,3 +119,23 @@ def test_commands_can_be_copied_where_we_are_not_on_path(tmp_path: Path, monkeyp
     assert _program() == str(tmp_path / "bin" / "orchestrate")
     monkeypatch.setattr(sys, "argv", ["-m"])
     assert _program() == "orchestrate"
+
+
+def test_what_is_reserved_stands_apart_and_an_unknown_price_is_called_so() -> None:
+    """Tokens and dollars are what was used; there is no price of `$?`."""
+    assert spent(9_100, 0.05) == "9.1k tokens, $0.05"
+    assert spent(11_100, 0.07, 2_000, 0.02) == "9.1k (+2.0k reserved) tokens, $0.05 (+$0.02 reserved)"
+    assert spent(700, None, 700) == "0 (+700 reserved) tokens, price unknown"
+
+
+@pytest.mark.parametrize(("status", "advice"), [("ready", "execute"), ("draft", "plan again"), ("rejected", "show p1")])
+def test_a_plan_without_a_run_is_told_what_fits_it(status: Any, advice: str, tmp_path: Path) -> None:
+    """Only a plan that can be executed is advised to be."""
+    plan = replace(new_plan(1), id="p1", status=status)
+    found = PlanOverview(plan=plan, run=None, tasks=(), spend=Usage(), activity=())
+    screen = Console(file=io.StringIO(), width=200)
+    screen.print(status_view(found, tmp_path / "log"))
+    assert isinstance(screen.file, io.StringIO)
+    text = screen.file.getvalue()
+    assert advice in text
+    assert ("orchestrate execute" in text) == (status == "ready")

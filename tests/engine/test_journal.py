@@ -121,6 +121,19 @@ def test_the_screen_shows_what_was_recorded_and_what_it_used() -> None:
     assert {each.verdict.guard for each in shown if isinstance(each, GuardSpoke)} == {"budget"}
 
 
+def test_a_turn_is_told_by_its_number() -> None:
+    """Not by its place among everything that happened: the turn behind a turn with a call is the second."""
+    shown: list[Progress] = []
+    kept = journal(Graph(), ProgressFeed(shown.append, "median", 2))
+    asked = call(2, "read_file", mutating=False, pure=True)
+    kept.append(turn(1))
+    kept.flush()
+    for event in (reply(asked), ToolRequested(at=NOW, turn_seq=1, call=asked), finished(asked), turn(3)):
+        kept.append(event)
+    kept.flush()
+    assert [each.turn for each in shown if isinstance(each, TurnStarted)] == [1, 2]
+
+
 def test_each_turn_has_one_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     """Written when the next turn begins or all is over: what was asked, what became of each call, and why."""
     kept = journal(Graph(), TurnLog("median"))

@@ -39,13 +39,14 @@ ANSWERS = st.fixed_dictionaries(
 
 @given(ANSWERS, st.sampled_from(["strict", "normal", "lenient"]))
 def test_any_answer_is_a_judgement_or_no_review(answer: dict[str, Any], strictness: Any) -> None:
-    """Whatever JSON QC sends is judged or is a ReviewInvalidError, and a pass needs passed and score."""
+    """Whatever JSON QC sends is judged or is a ReviewInvalidError, and a pass needs passed, score and its one
+    criterion."""
     try:
-        judged = judge_review(answer, strictness, 80)
+        judged = judge_review(answer, strictness, 80, ("x",))
     except ReviewInvalidError:
         return
     assert 0 <= judged.score <= 100
-    assert not judged.passed or (answer["passed"] is True and answer["score"] >= 80)
+    assert not judged.passed or (answer["passed"] is True and answer["score"] >= 80 and len(judged.criteria) == 1)
     json.dumps([judged.feedback, [c.text for c in judged.criteria], [f.message for f in judged.findings]])
 
 
@@ -69,14 +70,14 @@ def test_any_answer_is_a_judgement_or_no_review(answer: dict[str, Any], strictne
 def test_an_answer_of_the_wrong_shape_is_no_review(changes: dict[str, Any]) -> None:
     """NaN, huge numbers, deep nests and lists of anything but objects decide nothing."""
     with pytest.raises(ReviewInvalidError):
-        judge_review({**PASSED, **changes}, "normal", 80)
+        judge_review({**PASSED, **changes}, "normal", 80, ())
 
 
 @pytest.mark.parametrize("value", [DEEP, 10**6_000, {"a": [1]}, float("nan")], ids=["deep", "huge", "object", "nan"])
 def test_a_field_of_the_wrong_kind_is_an_empty_text(value: Any) -> None:
     """A finding whose fields are junk still holds against a pass."""
     finding = {"severity": value, "message": value, "code": value, "locus": value, "required_fix": value}
-    assert not judge_review({**PASSED, "findings": [finding], "feedback": value}, "normal", 80).passed
+    assert not judge_review({**PASSED, "findings": [finding], "feedback": value}, "normal", 80, ()).passed
 
 
 def _link(path: str, target: str) -> FileChange:

@@ -14,7 +14,13 @@ from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS, TASK_STOPS
 from orchestrator.engine.attempt.result import AttemptEnd
 from orchestrator.gates.failure_report import failure_report
-from orchestrator.gates.retry import Exhausted, RetryPolicy, consumes_attempt, resumes
+from orchestrator.gates.retry import (
+    MOST_INFRASTRUCTURE_FAILURES,
+    Exhausted,
+    RetryPolicy,
+    consumes_attempt,
+    resumes,
+)
 from tests.support.samples import attempt_summary
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -108,3 +114,23 @@ def test_after_a_bound_the_report_advises_on_the_bound_and_on_the_task() -> None
     last = ended_now(1, "stopped", "token_limit")
     found = failure_report(Exhausted("stops_exhausted", 1, 1), [last], [], NOW)
     assert found.actions == (ATTEMPT_STOPS["token_limit"].next_step, TASK_STOPS["stops_exhausted"].next_step)
+
+
+ENDS = (ended("rejected", "gate_failed"), ended("stopped", "loop_detected"), ended("failed", "review_error"))
+
+
+def _longest(policy: RetryPolicy, attempts: tuple[AttemptSummary, ...] = ()) -> tuple[int, int]:
+    """The most budgets that any sequence of ends behind these gives out, and the most attempts."""
+    if attempts and policy.exhausted(attempts):
+        return 0, 0
+    fresh = not attempts or not resumes(attempts[-1])
+    further = [_longest(policy, (*attempts, end)) for end in ENDS]
+    return max(budgets for budgets, _ in further) + fresh, max(more for _, more in further) + 1
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4])
+@pytest.mark.parametrize("stopped", [1, 2, 5])
+def test_no_sequence_of_ends_exceeds_the_worst_case(most: int, stopped: int) -> None:
+    """Whatever ends a task's attempts, it is given its budget max_attempts times, and reviewed once more at most: what
+    is printed before a run is the real product."""
+    assert _longest(RetryPolicy(most, stopped)) == (most, most + MOST_INFRASTRUCTURE_FAILURES - 1)

@@ -19,7 +19,7 @@ def entry(text: str, passed: bool | None = True, evidence: str = "unittest, exit
 def judged(*entries: dict[str, Any], claims: bool = True, score: int = 95, **more: Any) -> Judgement:
     """The verdict over an answer about two criteria."""
     answer = {"passed": claims, "score": score, "feedback": "Fine.", "criteria": list(entries), "findings": [], **more}
-    return judge_review(answer, "lenient", 80)
+    return judge_review(answer, "lenient", 80, CRITERIA)
 
 
 def codes(judgement: Judgement) -> list[tuple[str, str]]:
@@ -36,10 +36,53 @@ def test_a_pass_with_a_criterion_without_evidence_is_none(evidence: str) -> None
     assert verdict.findings[0].blocking
 
 
+WHOLE = (entry(CRITERIA[0]), entry(CRITERIA[1]))
+
+
+@pytest.mark.parametrize(
+    ("entries", "at"),
+    [
+        ((), [*CRITERIA]),
+        (WHOLE[:1], [CRITERIA[1]]),
+        ((WHOLE[0], entry(CRITERIA[1], None)), [CRITERIA[1]]),
+        ((*WHOLE, entry("It is tidy.")), ["It is tidy."]),
+        ((WHOLE[0], entry("It is tidy.")), ["It is tidy.", CRITERIA[1]]),
+        ((*WHOLE, WHOLE[0]), [CRITERIA[0], CRITERIA[0]]),
+    ],
+    ids=["none", "fewer", "null", "one more", "another", "repeated"],
+)
+def test_a_pass_that_does_not_judge_what_was_asked_is_none(entries: tuple[dict[str, Any], ...], at: list[str]) -> None:
+    """Whatever the score: each criterion once, true, and no others; what is wrong is named, and asked for again."""
+    verdict = judged(*entries, score=97)
+    assert (verdict.passed, verdict.unproven) == (False, True)
+    assert codes(verdict) == [("criterion_unjudged", text) for text in at]
+    assert all(finding.blocking for finding in verdict.findings)
+
+
+def test_a_pass_that_judges_all_is_one_however_it_copied_the_texts() -> None:
+    """A mark of a list, quotes, the group before the text, case and a last full stop make no other criterion."""
+    assert judged(*WHOLE).passed
+    assert judged(entry("1. functionality: add(2, 3) is 5"), entry("- “Add()” takes\n no text.")).passed
+
+
+def test_a_text_that_is_asked_for_twice_is_judged_once_or_twice() -> None:
+    """As an acceptance criterion and an edge case, say."""
+    for entries in ([WHOLE[0]], [WHOLE[0]] * 2):
+        answer = {"passed": True, "score": 95, "feedback": "", "criteria": entries, "findings": []}
+        assert judge_review(answer, "strict", 80, (CRITERIA[0], CRITERIA[0])).passed
+
+
+def test_criteria_that_differ_in_quotes_alone_are_two() -> None:
+    """One judgement does not stand for both."""
+    answer = {"passed": True, "score": 95, "feedback": "", "criteria": [entry("f('')")], "findings": []}
+    verdict = judge_review(answer, "strict", 80, ("f('')", 'f("")'))
+    assert (verdict.passed, {finding.code for finding in verdict.findings}) == (False, {"criterion_unjudged"})
+
+
 def test_a_review_without_criteria_can_pass() -> None:
     """A task need not have any."""
     answer = {"passed": True, "score": 95, "feedback": "Fine.", "criteria": [], "findings": []}
-    assert judge_review(answer, "strict", 80).passed
+    assert judge_review(answer, "strict", 80, ()).passed
 
 
 def test_gaps_are_nothing_against_a_fail_and_excuse_no_other_defect() -> None:
@@ -55,7 +98,7 @@ def test_findings_that_block_need_no_finding_about_their_number() -> None:
     """A claimed pass over errors is none, and what stands against it are the errors themselves."""
     flaw = {"code": "flaw", "severity": "error", "message": "It is wrong.", "locus": "a.py", "required_fix": "Fix it."}
     answer = {"passed": True, "score": 95, "feedback": "Fine.", "criteria": [], "findings": [flaw]}
-    verdict = judge_review(answer, "normal", 80)
+    verdict = judge_review(answer, "normal", 80, ())
     assert (verdict.passed, codes(verdict)) == (False, [("flaw", "a.py")])
 
 
@@ -63,5 +106,5 @@ def test_too_many_warnings_are_told_as_such() -> None:
     """Warnings block nothing one by one; more of them than the mode allows hold a pass back."""
     mild = {"code": "mild", "severity": "warning", "message": "Hm.", "locus": "a.py", "required_fix": ""}
     answer = {"passed": True, "score": 95, "feedback": "Fine.", "criteria": [], "findings": [mild] * 4}
-    verdict = judge_review(answer, "normal", 80)
+    verdict = judge_review(answer, "normal", 80, ())
     assert (verdict.passed, codes(verdict)[-1]) == (False, ("review_findings", "findings"))

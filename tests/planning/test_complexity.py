@@ -35,7 +35,7 @@ def judged(*counts: int, **fields: Any) -> Assessment:
 
 
 def test_weights_of_the_score() -> None:
-    """score = 10 written + 2 read + 5 criteria + 3 edge cases + 5 dependencies + 5 verification."""
+    """score = 10 written + 2 read + 5 criteria + 3 edge cases + 5 dependencies + 5 verification, of either sort."""
     assert judged(1, 1, 1, 1, depends_on=["x"], verification=["make"]).score == 10 + 2 + 5 + 3 + 5 + 5
     assessment = judged(1, 2, 3, 4, depends_on=["x"], verification=["make", "make test"])
     assert assessment.score == 10 + 4 + 15 + 12 + 5 + 10
@@ -77,10 +77,20 @@ def test_many_criteria_with_more_than_one_file_are_refused() -> None:
     assert not judged(2, 0, 7).rejected_because
 
 
-def test_verification_criteria_do_not_count() -> None:
-    """What QC reads for is no further work: neither score nor rule counts it."""
-    criteria = {"security": [f"s{n}" for n in range(10)]}
-    assert judged(2, 0, 7, verification_criteria=criteria) == judged(2, 0, 7)
+def test_what_qc_reads_for_counts_like_an_acceptance_criterion() -> None:
+    """In the score, whatever its group; the rule against many criteria in several files counts acceptance criteria."""
+    criteria = {"security": [f"s{n}" for n in range(4)], "other": ["o"]}
+    assessment = judged(2, 0, 7, verification_criteria=criteria)
+    assert (assessment.score, assessment.verification_criteria) == (judged(2, 0, 7).score + 5 * 5, 5)
+    assert not assessment.rejected_because
+
+
+def test_a_task_that_is_all_reading_is_split_by_what_is_read_for() -> None:
+    """The proposal counts both sorts of criteria."""
+    assert (
+        "of the 21 acceptance criteria"
+        in judged(1, verification_criteria={"other": [f"c{n}" for n in range(21)]}).recommendation
+    )
 
 
 def test_one_file_too_complex_is_split_by_criteria() -> None:

@@ -43,8 +43,11 @@ def test_named_tasks_come_with_what_they_depend_on() -> None:
 
 
 def test_bounds_are_the_worst_case() -> None:
-    """All attempts with all their calls, and three requests a call."""
-    assert worst_case(DIAMOND, request_factor=3) == WorstCase(tasks=4, attempts=8, tool_calls=220, requests=660)
+    """All attempts with all their calls and a grant each, three times that asked for and the call that ends it, two
+    reviews an attempt, and those of one attempt a task that does not count."""
+    most = worst_case(DIAMOND, request_factor=3, review_budget=25, reviews=2, uncounted=1)
+    calls = 2 * (3 * 30 + 75)
+    assert most == WorstCase(tasks=4, attempts=8, tool_calls=calls, asked=3 * calls + 8, review_calls=12 * 2 * 25)
 
 
 @given(st.lists(st.sets(st.integers(0, 30)), max_size=20))

@@ -81,13 +81,15 @@ def test_auth_task_is_read_field_by_field() -> None:
 
 
 def test_auth_plan_is_refused_for_its_manual_verification() -> None:
-    """Task 1.2 goes by what nobody can execute, not by its score; only 1.5 has commands alone."""
+    """Task 1.2, which spiralled, goes by its score (what QC is to read for counts) and by what nobody can execute; only
+    1.5 has commands alone."""
     preflight = judged(sample("auth-endpoints.md").ready())
     status = {planned.task.key: planned.status for planned in preflight.tasks}
     assert status == {f"task-1.{n}": "pending" if n == 5 else "rejected" for n in range(1, 7)}
-    (reason,) = preflight.tasks[1].assessment.rejected_because
+    score, reason = preflight.tasks[1].assessment.rejected_because
+    assert score == "too complex: score 115, limit 100; split it"
     assert "Manual endpoint test (curl or Postman)" in reason
-    assert [planned.assessment.score for planned in preflight.tasks] == [50, 70, 63, 50, 55, 45]
+    assert preflight.tasks[1].assessment.score == 115
 
 
 def test_refused_commands_have_their_lines() -> None:

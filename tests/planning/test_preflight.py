@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -22,13 +23,24 @@ class CountingIds:
         return f"{prefix}{next(self._numbers)}"
 
 
-def preflight(*tasks: dict[str, Any], files: tuple[str, ...] = (), **fields: Any) -> Preflight:
+def preflight(
+    *tasks: dict[str, Any],
+    files: tuple[str, ...] = (),
+    history: Mapping[str, Sequence[int]] | None = None,
+    budgets: BudgetsSettings | None = None,
+    **fields: Any,
+) -> Preflight:
     whole = [{"prompt": "Do it.", "files_written": ["app/x.py"], **task} for task in tasks]
     document = {"goal": "A goal", "verification": ["make test"], **fields, "tasks": whole}
     plan = PlanFile.model_validate(document)
-    budgets = BudgetsSettings()
     return judge_plan(
-        plan, plan_id="p1", ids=CountingIds(), thresholds=ComplexitySettings(), budgets=budgets, repository_files=files
+        plan,
+        plan_id="p1",
+        ids=CountingIds(),
+        thresholds=ComplexitySettings(),
+        budgets=budgets or BudgetsSettings(),
+        repository_files=files,
+        history=history or {},
     )
 
 
@@ -47,6 +59,59 @@ def test_declared_budget_and_kind_hold() -> None:
     """A budget of the plan is used as it is; a kind gives its band's."""
     first, second = preflight({"key": "a", "tool_call_budget": 7}, {"key": "b", "kind": "moderate"}).tasks
     assert (first.task.tool_call_budget, second.task.tool_call_budget) == (7, 50)
+
+
+TRIVIAL = {"simple": (3, 3, 3, 3, 3)}
+
+
+def test_history_is_a_suggestion_until_a_setting_makes_it_the_budget() -> None:
+    """After five trivial tasks an honest one still has its kind's budget, and is told what they took; with
+    budgets.from_history it has theirs. A budget that the plan sets stands either way."""
+    tasks = ({"key": "a"}, {"key": "b", "tool_call_budget": 7})
+    suggested = preflight(*tasks, history=TRIVIAL).tasks
+    applied = preflight(*tasks, history=TRIVIAL, budgets=BudgetsSettings(from_history=True)).tasks
+    assert [[each.task.tool_call_budget for each in judged] for judged in (suggested, applied)] == [[20, 7], [10, 7]]
+    assert "95 % took at most 10 calls: budgets.from_history" in suggested[0].assessment.recommendation
+    assert "Budget 10 instead of 20" in applied[0].assessment.recommendation
+    assert not suggested[1].assessment.recommendation
+
+
+def test_a_wider_bound_is_told_with_its_task() -> None:
+    """What a person's file sets wider than the default is named with value and default; what is within is not."""
+    wide = {
+        "tool_call_budget": 200,
+        "max_attempts": 9,
+        "max_changed_files": 50,
+        "max_changed_lines": 4_000,
+        "allowed_paths": ["app/**", "**"],
+        "verification": ["make", "make check || true"],
+        "override": "A rename everywhere.",
+    }
+    narrow = {"tool_call_budget": 20, "max_attempts": 2, "max_changed_lines": 3, "allowed_paths": ["+app/*"]}
+    first, second = preflight({"key": "a", **wide}, {"key": "b", **narrow}).tasks
+    assert first.assessment.loosened == (
+        "tool_call_budget is 200, a simple task's is 20",
+        "max_attempts is 9, the default is 6",
+        "max_changed_files is 50, the default is 10",
+        "max_changed_lines is 4,000, the default is 400",
+        "allowed_paths holds '**', wider than the folders of files_written",
+        "verification holds 'make check || true', which always succeeds",
+    )
+    assert (first.assessment.justification, second.assessment.loosened) == ("A rename everywhere.", ())
+
+
+def test_an_override_is_a_wider_bound() -> None:
+    """Neither a kind above moderate nor a refusal that was overridden goes without being told."""
+    many = {"files_written": [f"f{n}" for n in range(11)], "override": "One rename."}
+    first, second = preflight({"key": "a", **many}, {"key": "b", "kind": "research", "override": "Unknown."}).tasks
+    assert first.assessment.loosened == ("overridden: too complex: score 110, limit 100; split it",)
+    assert second.assessment.loosened == ("kind is research, above moderate",)
+
+
+def test_a_plan_that_is_verified_by_nothing_is_warned_of() -> None:
+    """A person may do so, and is told."""
+    (warning,) = preflight({"key": "a"}, verification=["true"]).warnings
+    assert "verified by 'true', which always succeeds" in warning
 
 
 def test_verification_that_nobody_can_execute_rejects_its_task() -> None:

@@ -76,7 +76,9 @@ CREATE (r:Repository {id: "r" + $s, path: "/x" + $s}),
   (u4)-[:CALLED]->(:ToolCall {id: "c8" + $s, seq: 5, turnSeq: 1, tool: "write_file", status: "refused",
     executed: false}),
   (u4)-[:CALLED]->(:ToolCall {id: "c4" + $s, seq: 6, turnSeq: 1, tool: "search", argumentsJson: '{"pattern":"x"}',
-    status: "running", executed: true})
+    status: "running", executed: true}),
+  (a4)-[:REQUESTED]->(:BudgetRequest {id: "b1" + $s, seq: 7, kind: "calls", granted: true, grantedCalls: 5}),
+  (a4)-[:TOOK]->(:Turn {id: "u8" + $s, seq: 8, status: "requested", reservedTokens: 700, reservedUsd: 0.5})
 """
 
 

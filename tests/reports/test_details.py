@@ -12,6 +12,7 @@ from orchestrator.domain.plan import Plan, PlanningRound
 from orchestrator.domain.run import Run
 from orchestrator.replay.history import inherited_events, replay_graph
 from orchestrator.replay.replay import ReplayLimits, parse_limits
+from orchestrator.reports import ask
 from orchestrator.reports.details import (
     CallDetails,
     PlanDetails,
@@ -104,6 +105,31 @@ def test_a_plans_rounds_tell_what_was_said_in_them(any_graph: GraphStore) -> Non
     assert isinstance(found, PlanDetails)
     told = [(row["number"], [(step.text, len(step.calls)) for step in row["steps"]]) for row in found.rounds]
     assert told == [(1, [("Round 1.", 1)]), (2, [("Round 2.", 1)])]
+
+
+def test_what_was_cut_off_counts_on_every_screen(history: History) -> None:
+    """Status, run and task tell the same attempts, calls, time and tokens; what a turn without a reply reserved is told
+    apart from what was used."""
+    graph, rows = history.graph, ask.attempt_figures(history.graph, history.run.id)
+    status, run, task = plan_status(graph, history.plan.id), *shown(history)
+    state = status.tasks[0]
+    assert state == task.state
+    assert run.attempts == task.attempts == rows
+    assert (state.attempt_number, state.tool_call_count) == (2, sum(row["toolCalls"] for row in rows))
+    assert state.duration_ms == sum(row["durationMs"] for row in rows)
+    assert status.spend == run.spend == task.spend
+    reserved = sum(row["reservedTokens"] for row in rows)
+    assert (reserved, status.spend.tokens) == (status.spend.reserved_tokens, reserved + sum(r["tokens"] for r in rows))
+    assert reserved > 0
+    attempt = details_of(graph, "Attempt", history.cut_off)
+    assert isinstance(attempt, Timeline) and attempt.figures == rows[0]
+
+
+def shown(history: History) -> tuple[RunDetails, TaskDetails]:
+    """The run and its first task."""
+    run, task = details_of(history.graph, "Run", history.run.id), details_of(history.graph, "Task", history.task)
+    assert isinstance(run, RunDetails) and isinstance(task, TaskDetails)
+    return run, task
 
 
 def test_a_diff_compares_what_the_record_began_and_ended_with(history: History) -> None:

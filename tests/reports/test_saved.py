@@ -45,20 +45,20 @@ ANSWERS: dict[str, list[list[Any]]] = {
     "estimate-vs-actual": [
         ["alpha", "simple", 20, 20, 20, 5, 2, 0.25, "completed", "<p>"],
         ["beta", "simple", 30, 30, 20, 101, 1, 3.37, "failed", "<p>"],
-        ["delta", None, None, None, 20, 0, 1, None, "running", "<p>"],
+        ["delta", None, None, None, 20, 2, 1, None, "running", "<p>"],
     ],
     "files-written": [["a.py", 2, 1, 1, ["beta"], 3, 1]],
     "kpis": [[4, 3, 1, 1, 1, 0.5, 9.0, 101, 1.33, 1]],
     "most-expensive": [
-        ["alpha", "A", "completed", 2, 9, 261, 0.035, 200.0, "<p>"],
-        ["beta", "B", "failed", 1, 101, 9, None, 10.0, "<p>"],
-        ["delta", "D", "running", 1, 0, 0, None, 0.0, "<p>"],
+        ["alpha", "A", "completed", 2, 9, 261, 0.035, 200.0, "<p>", 0],
+        ["beta", "B", "failed", 1, 101, 9, None, 10.0, "<p>", 0],
+        ["delta", "D", "running", 1, 2, 0, None, 1000.0, "<p>", 700],
     ],
     "qc-scores": [["m", "q", 2, 1, 0.5, 72.5, 72.5, 50]],
     "recurring-failures": [["abc", "Finding", "missing_case", "a.py", 2, ["alpha"], "no zero case"]],
     "running-now": [
         [
-            "delta", 1, "running", 2, 20, "search", '{"pattern":"x"}', "2026-01-01T04:00:00Z", "2026-01-01T04:00:01Z",
+            "delta", 1, "running", 2, 25, "search", '{"pattern":"x"}', "2026-01-01T04:00:00Z", "2026-01-01T04:00:01Z",
             "me", None, "<run>",
         ]
     ],

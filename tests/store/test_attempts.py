@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -251,22 +252,24 @@ def test_what_was_blocked_is_released_when_its_cause_completes_after_all(any_gra
 
 
 def test_spend_counts_open_turns_in_full_and_reviews_too(any_graph: GraphStore) -> None:
-    """An unsettled turn counts with what it reserved, so that a crash refills no budget; a price that is
-    unknown makes the sum unknown."""
+    """An unsettled turn counts with what it reserved, so that a crash refills no budget, and that share is told; a
+    price that is unknown makes the sum unknown."""
     _, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
     assert any_graph.spend(run_id=run.id) == Usage(prompt_tokens=0, completion_tokens=0, cost_usd=0.0)
+    reserved: Any = {"reserved_tokens": 900, "reserved_usd": 0.5}
     any_graph.record(attempt_owner(claim), [turn(1), reply(1), turn(2)])
-    assert any_graph.spend(run_id=run.id) == Usage(prompt_tokens=100 + 900, completion_tokens=20, cost_usd=0.125 + 0.5)
+    assert any_graph.spend(run_id=run.id) == Usage(
+        prompt_tokens=100 + 900, completion_tokens=20, cost_usd=0.125 + 0.5, **reserved
+    )
     any_graph.await_review(claim, "Done.", "tree1", T0)
     review = dataclasses.replace(full_review(claim), passed=None)
     any_graph.begin_review(claim, review)
     owner = dataclasses.replace(attempt_owner(claim), label="Review", id=review.id)
     any_graph.record(owner, [turn(1), reply(1, cost_usd=0.0)])
-    assert any_graph.spend(run_id=run.id, task_id=claim.task.id) == Usage(
-        prompt_tokens=1_100, completion_tokens=40, cost_usd=0.625
-    )
-    assert any_graph.spend(task_id=claim.task.id) == Usage(prompt_tokens=1_100, completion_tokens=40, cost_usd=0.625)
+    whole = Usage(prompt_tokens=1_100, completion_tokens=40, cost_usd=0.625, **reserved)
+    assert any_graph.spend(run_id=run.id, task_id=claim.task.id) == whole
+    assert any_graph.spend(task_id=claim.task.id) == whole
     assert any_graph.spend(run_id=run.id, task_id="other") == Usage(prompt_tokens=0, completion_tokens=0, cost_usd=0.0)
     any_graph.record(owner, [turn(3), reply(3, cost_usd=None)])
     assert any_graph.spend(run_id=run.id).cost_usd is None

@@ -95,9 +95,10 @@ def test_bounds_before_costs_after_and_a_line_a_turn(priced: Story) -> None:
     done = priced.run("execute", "--max-cost", "5", "--max-tokens", "1000000", "--deadline", "2h")
     assert done.returncode == 0, done.stderr
     said = done.stderr
-    assert said.index("at most 120 tool calls in 6 attempts of 1 task, at most $5.00, at most 1,000,000 tokens") < (
-        said.index("subtract #1 begins")
-    )
+    assert said.index(
+        "at most 180 tool calls in 6 attempts of 1 task (546 asked for), and 350 of their reviews, at most $5.00, "
+        "at most 1,000,000 tokens"
+    ) < (said.index("subtract #1 begins"))
     turns = priced.ask("MATCH (t:Turn) RETURN properties(t) AS t ORDER BY t.id")
     for turn in (row["t"] for row in turns):
         fresh = turn["promptTokens"] - turn["cachedTokens"]
@@ -137,9 +138,9 @@ def _logged(story: Story, turns: list[dict[str, Any]]) -> None:
     assert refused == [{"t": "write_file", "s": "refused"}]
 
 
-def test_a_default_budget_comes_from_history_once_there_is_some(story: Story, model: Serve) -> None:
-    """Five accepted simple tasks of a few calls: the next plan's default is half the band's, and says why; a budget
-    that the plan sets stands."""
+def test_history_suggests_a_budget_and_sets_it_where_it_may(story: Story, model: Serve) -> None:
+    """Five accepted simple tasks of a few calls: the next plan keeps its band's default and says what they took; with
+    budgets.from_history that is the default, and a budget that the plan sets stands."""
     keys = [f"t{n}" for n in range(5)]
     writes = {key: call("write_file", path=f"{key}.txt", file_text=key) for key in keys}
     model(script(*(worker(key, writes[key], finish()) for key in keys), review()))
@@ -150,6 +151,10 @@ def test_a_default_budget_comes_from_history_once_there_is_some(story: Story, mo
     later = plan_of(task("later"), task("set", writes=["b.txt"], more="    tool_call_budget: 33\n"))
     path = story.repository.parent / "later.yaml"
     path.write_text(later)
+    assert "Of the 5 simple attempts that were accepted here, 95 % took at most 10" in story.ok(
+        "plan", "--file", str(path), "--dry-run"
+    )
+    story.environ["ORCHESTRATE_BUDGETS_FROM_HISTORY"] = "true"
     assert "Budget 10 instead of 20, from the 5 simple attempts" in story.ok("plan", "--file", str(path))
     rows = story.ask("MATCH (t:Task) WHERE t.key IN ['later', 'set'] RETURN t.toolCallBudget AS n ORDER BY t.key")
     assert [row["n"] for row in rows] == [10, 33]

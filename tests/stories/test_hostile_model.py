@@ -45,10 +45,11 @@ def test_a_hostile_model_breaks_neither_run_nor_terminal(story: Story, model: Se
         script(
             worker("subtract", *STRANGE, WRITE, finish(ESCAPE)),
             denies,
-            review(feedback=ESCAPE, findings=[answer], criteria=[{"text": ESCAPE, "passed": None, "evidence": ESCAPE}]),
+            review(feedback=ESCAPE, findings=[answer], criteria=[{"text": ESCAPE, "passed": True, "evidence": ESCAPE}]),
         )
     )
-    story.plan(plan_of(task("subtract", more=f"    title: {json.dumps(ESCAPE)}\n")))
+    told = f"    title: {json.dumps(ESCAPE)}\n    acceptance_criteria: [{json.dumps(ESCAPE)}]\n"
+    story.plan(plan_of(task("subtract", more=told)))
 
     done = story.run("execute")
 

@@ -78,7 +78,7 @@ def test_refused_tasks_go_back_to_the_pm_who_splits_them(story: Story, model: Se
     assert [defect.split(":")[0] for defect in first["defects"]] == ["all", "hand"]
     assert first["tokens"] > 0
     shown = story.ok("show", planned["planId"])
-    assert "planning round 1: 2 turns, 2 calls" in shown
+    assert "planning round 1: 2 turns, 1 call" in shown
     assert "refused: hand: verification[0]: nobody can execute 'Manual test with Postman'" in shown
 
 
@@ -103,8 +103,12 @@ def test_a_plan_that_stays_refused_is_stored_as_rejected(story: Story, model: Se
         (call("read_file", path="calc.py"), "stalled"),
         ({"call": ["submit_plan", "{broken"]}, "malformed_calls"),
         (call("submit_plan", tasks="garbage", nonsense=1), "tasks: must be a list, is 'garbage'"),
+        (
+            call("submit_plan", **plan_with(asked("a", "a.py", override="I promise"))),
+            "a, override: is for a person to set",
+        ),
     ],
-    ids=["reads for ever", "broken JSON", "garbage"],
+    ids=["reads for ever", "broken JSON", "garbage", "bounds of its own"],
 )
 def test_a_pm_that_gives_no_plan_is_bounded(story: Story, model: Serve, reply: dict[str, Any], defect: str) -> None:
     """Each round ends by a guard or by what is wrong with the plan; the error names it and says where to look."""

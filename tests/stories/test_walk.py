@@ -43,6 +43,7 @@ def test_a_plan_is_executed_reviewed_and_delivered_as_a_branch(story: Story, mod
         "notes": ("completed", 2),
         "tests": ("completed", 1),
     }
+    assert story.ok("show").startswith(f"run {answer['runId']}  completed"), "after success the run is told"
     assert git(story.repository, "status", "--porcelain") == ""
     assert git(story.repository, "rev-parse", "--abbrev-ref", "HEAD") == "main"
     assert git(story.repository, "show", f"{answer['branch']}:NOTES.md") == "# Notes"
@@ -91,6 +92,27 @@ def test_a_pass_without_evidence_is_asked_for_again_and_then_fails(story: Story,
     rows = story.ask(f"{reviews} RETURN a.stopReason AS reason, v.passed AS passed, f.code AS code ORDER BY v.id")
     assert [row["reason"] for row in rows] == ["review_failed"] * 2
     assert [(row["passed"], row["code"]) for row in rows] == [(None, None), (False, "criterion_unproven")]
+
+
+def test_a_pass_that_judges_not_all_is_asked_for_again_with_what_it_lacked(story: Story, model: Serve) -> None:
+    """Edge cases and verification criteria count like acceptance criteria; QC is told what its first answer left out,
+    and the second one decides."""
+    bounds = "    max_attempts: 1\n    acceptance_criteria: ['5 - 3 is 2']\n    edge_cases: ['3 - 5 is -2']\n"
+    more = f"{bounds}    verification_criteria: {{security: ['It opens no file']}}\n"
+    each = [
+        {"group": "functionality", "text": text, "passed": True, "evidence": "calc.py:6"}
+        for text in ("5 - 3 is 2", "3 - 5 is -2", "security: It opens no file")
+    ]
+    again = review(criteria=each)
+    again["when"]["contains"] = "Criterion that was not judged: 3 - 5 is -2"
+    served = model(script(worker("subtract", WRITE, finish()), again, review(score=97, criteria=each[:1])))
+    story.plan(plan_of(task("subtract", more=more)))
+
+    story.ok("execute")
+
+    rows = story.ask("MATCH (:Attempt)-[:REVIEWED_BY]->(v) RETURN v.passed AS passed ORDER BY v.id")
+    assert [row["passed"] for row in rows] == [None, True]
+    assert "- Criterion that was not judged: It opens no file" in json.dumps(served.requests[-1]["messages"][1])
 
 
 def test_a_task_that_ran_out_tells_every_attempt_and_promises_no_further_one(story: Story, model: Serve) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from orchestrator.cli.render.plans import plan_view
+from orchestrator.cli.render.plans import loosened_view, plan_view
 from orchestrator.cli.render.screen import status_text
 from orchestrator.cli.render.tables import attempts_table
-from orchestrator.cli.render.text import clean, duration, ended_by, marked, money, tokens
+from orchestrator.cli.render.text import clean, duration, ended_by, marked, spent, spent_in_all
 from orchestrator.cli.render.timeline import note_view, turn_view
 from orchestrator.domain.text import counted
 from orchestrator.reports.details import CallDetails, PlanDetails, RunDetails, TaskDetails
@@ -29,8 +29,8 @@ def plan_details_view(full: PlanDetails) -> RenderableType:
             parts += [_refused(f"{planned.task.key}: {why}") for why in planned.assessment.rejected_because]
     for row in full.rounds:
         asked = f"{counted(row['turns'], 'turn')}, {counted(row['calls'], 'call')}"
-        used = f"{asked}, {tokens(int(row['tokens'] or 0))} tokens"
-        parts.append(Text(f"\nplanning round {row['number']}: {used}, {money(row['costUsd'])}", style="bold"))
+        used = spent(int(row["tokens"] or 0), row["costUsd"])
+        parts.append(Text(f"\nplanning round {row['number']}: {asked}, {used}", style="bold"))
         if row["defects"]:
             parts += _said(row["steps"])
         parts += [_refused(defect) for defect in row["defects"] or ()]
@@ -58,8 +58,10 @@ def run_details_view(full: RunDetails, *, codes: bool = False) -> RenderableType
         "sandbox": run.sandbox_level,
         "started": run.started_at.isoformat(),
         "finished": run.finished_at.isoformat() if run.finished_at else "",
+        "spent": spent_in_all(full.spend),
     }
-    return Group(head, *_facts(facts), Text(), attempts_table(full.attempts, codes=codes))
+    wider = loosened_view(full.loosened.items())
+    return Group(head, *_facts(facts), *wider, Text(), attempts_table(full.attempts, codes=codes))
 
 
 def task_details_view(full: TaskDetails, *, codes: bool = False) -> RenderableType:
@@ -77,8 +79,10 @@ def task_details_view(full: TaskDetails, *, codes: bool = False) -> RenderableTy
         "may write": ", ".join(task.allowed_paths),
         "checks": "; ".join(task.verification),
         "criteria": "; ".join(task.acceptance_criteria),
+        "used": _used(full) if full.attempts else "",
     }
-    parts: list[RenderableType] = [head, *_facts(facts), Text(f"\n{clean(task.prompt).rstrip()}\n")]
+    wider = loosened_view([(task.key, state.assessment)])
+    parts: list[RenderableType] = [head, *_facts(facts), *wider, Text(f"\n{clean(task.prompt).rstrip()}\n")]
     parts.append(attempts_table(full.attempts, codes=codes) if full.attempts else Text("No attempt yet."))
     told = [row for row in full.attempts if row["status"] != "accepted" and row["stopDetail"]]
     parts += [Text(f"\n{row['attempt']}: {clean(row['stopDetail'])}") for row in told]
@@ -88,6 +92,13 @@ def task_details_view(full: TaskDetails, *, codes: bool = False) -> RenderableTy
         actions = [action for action in full.diagnosis.get("actions") or [] if action not in said]
         parts += [Text(f"advice: {clean(action)}") for action in actions]
     return Group(*parts)
+
+
+def _used(full: TaskDetails) -> str:
+    state = full.state
+    calls = counted(state.tool_call_count or 0, "call")
+    made = counted(state.attempt_number, "attempt")
+    return f"{made}, {calls}, {duration(state.duration_ms)}, {spent_in_all(full.spend)}"
 
 
 def _facts(facts: dict[str, str]) -> list[Text]:

@@ -9,15 +9,18 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from orchestrator.cli.render.plans import loosened_document, loosened_view
 from orchestrator.cli.render.screen import status_text
 from orchestrator.cli.render.tables import states_table
-from orchestrator.cli.render.text import clean, count, money, one_line, tokens
+from orchestrator.cli.render.text import clean, count, one_line, spent_in_all
+from orchestrator.domain.plan import Plan
 from orchestrator.reports.status import Activity, PlanOverview
 
 
 def status_view(found: PlanOverview, log: Path, *, codes: bool = False) -> RenderableType:
     """Goal, run, tasks (`codes`: with stop codes), what is going on now, cost, and where the log is."""
     parts: list[RenderableType] = [_facts(found), _states(found, codes=codes)]
+    parts += loosened_view((state.task.key, state.assessment) for state in found.tasks)
     if found.activity:
         parts.append(Group(*(_doing(activity) for activity in found.activity), Text()))
     parts.append(Text(_cost(found)))
@@ -34,10 +37,19 @@ def _facts(found: PlanOverview) -> Text:
     plan, run = found.plan, found.run
     text = Text.assemble(("plan ", "dim"), plan.id, "  ", status_text(plan.status), "  ", one_line(plan.goal, 90), "\n")
     if run is None:
-        return text.append("no run yet: orchestrate execute\n", "dim")
+        return text.append(f"{_without_run(plan)}\n", "dim")
     text.append_text(Text.assemble(("run  ", "dim"), run.id, "  ", status_text(run.status)))
     where = f"  branch {clean(run.branch)}  sandbox {run.sandbox_level}  {run.parallelism} at once  since {_at(run)}\n"
     return text.append(where, "dim")
+
+
+def _without_run(plan: Plan) -> str:
+    """What a plan without a run waits for."""
+    if plan.status == "ready":
+        return "no run yet: orchestrate execute"
+    if plan.status == "draft":
+        return "no plan came of it yet: once planning has ended, plan again"
+    return f"refused: `orchestrate show {plan.id}` says why; mend it and plan again"
 
 
 def _at(run: Any) -> str:
@@ -51,10 +63,8 @@ def _doing(activity: Activity) -> Text:
 
 
 def _cost(found: PlanOverview) -> str:
-    spend = found.spend
     done = sum(1 for state in found.tasks if state.status == "completed")
-    used = tokens(spend.tokens)
-    return f"{done} of {count(len(found.tasks))} tasks completed, {used} tokens, {money(spend.cost_usd)}"
+    return f"{done} of {count(len(found.tasks))} tasks completed, {spent_in_all(found.spend)}"
 
 
 def status_document(found: PlanOverview) -> dict[str, Any]:
@@ -74,22 +84,25 @@ def status_document(found: PlanOverview) -> dict[str, Any]:
                 "toolCallCount": state.tool_call_count,
                 "qcScore": state.qc_score,
                 "blockedBy": state.blocked_by,
+                "durationMs": state.duration_ms,
+                **loosened_document(state.assessment),
             }
             for state in found.tasks
         ],
         "promptTokens": found.spend.prompt_tokens,
         "completionTokens": found.spend.completion_tokens,
         "costUsd": found.spend.cost_usd,
+        "reservedTokens": found.spend.reserved_tokens,
+        "reservedUsd": found.spend.reserved_usd,
     }
 
 
 def run_view(found: PlanOverview, *, codes: bool = False) -> RenderableType:
     """The tasks (`codes`: with stop codes), what they cost, and where the work is."""
     parts: list[RenderableType] = [_states(found, codes=codes)]
-    run, spend = found.run, found.spend
+    run = found.run
     if run is not None:
-        used = f"{tokens(spend.tokens)} tokens, {money(spend.cost_usd)}"
-        parts.append(Text.assemble("run ", run.id, " ", status_text(run.status), f": {used}"))
+        parts.append(Text.assemble("run ", run.id, " ", status_text(run.status), f": {spent_in_all(found.spend)}"))
         if run.head_commit != run.base_commit:
             parts.append(Text(f"The accepted work is on branch {clean(run.branch)}: git merge {clean(run.branch)}"))
         if run.status == "interrupted":

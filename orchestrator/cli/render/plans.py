@@ -13,6 +13,7 @@ from orchestrator.cli.render.screen import grid, status_text
 from orchestrator.cli.render.text import clean, one_line
 from orchestrator.domain.errors import PlanError
 from orchestrator.domain.plan import Plan, PlannedTask
+from orchestrator.domain.task import Assessment
 from orchestrator.planning.validate import PlanFileError
 
 
@@ -24,7 +25,26 @@ def plan_view(plan: Plan) -> RenderableType:
     needs = {planned.task.key: planned.task.depends_on for planned in plan.tasks}
     checks = [Text(f"checked by: {clean(command)}", style="dim") for command in plan.verification]
     said = [_advice(planned) for planned in plan.tasks if planned.assessment.recommendation]
-    return Group(head, _tasks(plan.tasks), Text(), *said, dependency_tree(needs, needs), *checks)
+    wider = loosened_view((planned.task.key, planned.assessment) for planned in plan.tasks)
+    return Group(head, _tasks(plan.tasks), Text(), *said, *wider, dependency_tree(needs, needs), *checks)
+
+
+def loosened_lines(tasks: Iterable[tuple[str, Assessment | None]]) -> list[str]:
+    """The tasks whose bounds a person set wider than their defaults, with the reason given, by key; a line each."""
+    return [
+        f"{clean(key)}: wider bounds: {clean('; '.join(judged.loosened))} ({_reason(judged)})"
+        for key, judged in tasks
+        if judged is not None and judged.loosened
+    ]
+
+
+def _reason(judged: Assessment) -> str:
+    return f"reason: {one_line(judged.justification, 300)}" if judged.justification else "no reason is given"
+
+
+def loosened_view(tasks: Iterable[tuple[str, Assessment | None]]) -> list[Text]:
+    """The same lines as they stand on a screen."""
+    return [Text(line, style="yellow") for line in loosened_lines(tasks)]
 
 
 def _advice(planned: PlannedTask) -> Text:
@@ -76,7 +96,16 @@ def preview_view(plan: Plan, order: Sequence[Sequence[str]], bounds: Sequence[st
             budget, most = str(task.tool_call_budget), str(task.max_attempts)
             shown.add_row(str(number), Text(key), Text(one_line(task.title, 60)), budget, most)
     said = [Text(clean(bound)) for bound in bounds]
-    return Group(shown, Text(), *said, Text("Nothing was started (--dry-run).", style="dim"))
+    open_ = {key for generation in order for key in generation}
+    wider = loosened_view((each.task.key, each.assessment) for each in plan.tasks if each.task.key in open_)
+    return Group(shown, Text(), *said, *wider, Text("Nothing was started (--dry-run).", style="dim"))
+
+
+def loosened_document(judged: Assessment | None) -> dict[str, Any]:
+    """What JSON says of a task's bounds where a person set them wider than their defaults."""
+    if judged is None or not judged.loosened:
+        return {}
+    return {"loosened": list(judged.loosened), "justification": judged.justification}
 
 
 def unread_document(error: PlanError) -> dict[str, Any]:
@@ -100,6 +129,7 @@ def plan_document(plan: Plan, defects: Sequence[str] = ()) -> dict[str, Any]:
                 "score": planned.assessment.score,
                 "band": planned.assessment.band,
                 "defects": list(planned.assessment.rejected_because),
+                **loosened_document(planned.assessment),
             }
             for planned in plan.tasks
         ],

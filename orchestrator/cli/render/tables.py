@@ -94,11 +94,16 @@ def attempts_table(rows: Iterable[Mapping[str, Any]], *, codes: bool = False) ->
             status_text(row["status"]),
             ended_by(row["stopReason"], codes=codes),
             count(row["toolCalls"]),
-            tokens(int(row["tokens"] or 0)),
+            _tokens(row),
             money(row["costUsd"]),
             duration(row["durationMs"]),
         )
     return shown
+
+
+def _tokens(row: Mapping[str, Any]) -> str:
+    reserved = f" (+{tokens(row['reservedTokens'])} reserved)" if row["reservedTokens"] else ""
+    return f"{tokens(row['tokens'])}{reserved}"
 
 
 def replays_view(replays: Sequence[Mapping[str, Any]]) -> RenderableType:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from orchestrator.domain.usage import Usage
 
 from orchestrator.domain.ansi import plain
 from orchestrator.domain.stop_reasons import in_words
@@ -60,10 +63,24 @@ def ended_by(code: str | None, stops: int | None = None, *, codes: bool = False)
 
 
 def money(usd: float | None) -> str:
-    """Dollars; `?` where a price is unknown."""
+    """Dollars, where the price is known."""
     if usd is None:
-        return "$?"
+        return "price unknown"
     return f"${usd:.2f}" if usd >= 0.01 or usd == 0 else f"${usd:.4f}"
+
+
+def spent(number: int, usd: float | None, reserved: int = 0, reserved_usd: float = 0.0) -> str:
+    """Tokens and dollars, apart from what of them is only reserved: `9.1k (+2.0k reserved) tokens, $0.05`."""
+    used = f"{tokens(number - reserved)}{f' (+{tokens(reserved)} reserved)' if reserved else ''} tokens"
+    if usd is None:
+        return f"{used}, {money(None)}"
+    cost = money(max(usd - reserved_usd, 0.0))
+    return f"{used}, {cost}{f' (+{money(reserved_usd)} reserved)' if reserved_usd else ''}"
+
+
+def spent_in_all(used: Usage) -> str:
+    """The same of a usage."""
+    return spent(used.tokens, used.cost_usd, used.reserved_tokens, used.reserved_usd)
 
 
 def duration(milliseconds: float | None) -> str:

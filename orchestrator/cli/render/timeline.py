@@ -7,10 +7,12 @@ import json
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from orchestrator.cli.render.plans import loosened_view
 from orchestrator.cli.render.screen import status_text
-from orchestrator.cli.render.text import clean, duration, ended_by, error_lines, money, one_line, tokens
+from orchestrator.cli.render.text import clean, duration, ended_by, error_lines, one_line, spent, tokens
 from orchestrator.domain.attempt import Check
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
+from orchestrator.domain.text import counted
 from orchestrator.reports.timeline import HeldFinding, Timeline, TimelineCall, TimelineNote, TimelineTurn
 
 TAIL_LINES = 12
@@ -20,7 +22,7 @@ _MARK = {"unique": "", "control": "", "duplicate": "duplicate", "refused": "refu
 def timeline_view(story: Timeline, *, codes: bool = False) -> RenderableType:
     """The attempt in full: head, steps in order, what was held against it, why it ended (`codes`: with its stop code),
     what next."""
-    parts: list[RenderableType] = [_head(story)]
+    parts: list[RenderableType] = [_head(story), *loosened_view([(story.task_key, story.assessment)])]
     parts += [turn_view(step) if isinstance(step, TimelineTurn) else note_view(step) for step in story.steps]
     parts += [_finding(finding) for finding in story.findings]
     parts += [_check(check) for check in story.checks]
@@ -38,10 +40,13 @@ def _head(story: Timeline) -> Text:
         status_text(attempt.status),
         f"  {one_line(story.title, 70)}\n",
     )
-    usage = attempt.usage
-    used = tokens(usage.tokens)
-    facts = f"{attempt.id}  {attempt.model}  stage {attempt.stage}  {usage.turn_count} turns  {usage.tool_call_count}"
-    return text.append(f"{facts}/{attempt.tool_call_budget} calls  {used} tokens  {money(usage.cost_usd)}\n", "dim")
+    turns = [step for step in story.steps if isinstance(step, TimelineTurn)]
+    figures, limit = story.figures, turns[-1].calls_limit if turns else attempt.tool_call_budget
+    tokens_, reserved = figures.get("tokens", 0), figures.get("reservedTokens", 0)
+    cost, held = figures.get("costUsd", 0.0), figures.get("reservedUsd", 0.0)
+    used = spent(tokens_ + reserved, None if cost is None else cost + held, reserved, held)
+    facts = f"{attempt.id}  {attempt.model}  stage {attempt.stage}  {counted(len(turns), 'turn')}"
+    return text.append(f"{facts}  {figures.get('toolCalls', 0)}/{limit} calls  {used}\n", "dim")
 
 
 def turn_view(turn: TimelineTurn, most_text: int = 160) -> Text:

@@ -217,5 +217,7 @@ class AttemptRecord:
                     max_stopped=services.settings.run.max_stopped_attempts,
                     tokens=spent.tokens,
                     cost_usd=spent.cost_usd,
+                    reserved_tokens=spent.reserved_tokens,
+                    reserved_usd=spent.reserved_usd,
                 )
             )

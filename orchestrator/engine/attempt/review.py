@@ -75,7 +75,8 @@ def _answered(
     first = _ask(services, claim, checkout, assignment, verified, meter, number=1)
     if not first.again:
         return first.end
-    end = _ask(services, claim, checkout, assignment, verified, meter, number=2).end
+    again = replace(assignment, wanting=_wanting(first.end))
+    end = _ask(services, claim, checkout, again, verified, meter, number=2).end
     if end.status in ("accepted", "rejected"):
         return end
     return replace(end, review=_together(first.end.review, end.review))
@@ -87,6 +88,12 @@ def _together(earlier: Review | None, later: Review | None) -> Review | None:
         return later or earlier
     findings = tuple(dict.fromkeys((*earlier.findings, *later.findings)))
     return replace(later, feedback=later.feedback or earlier.feedback, findings=findings)
+
+
+def _wanting(first: AttemptEnd) -> tuple[str, ...]:
+    """What QC is told of its first answer when it is asked once more."""
+    judged = first.review is not None and first.review.passed is not None
+    return tuple(f.message for f in first.review.findings) if first.review and judged else (first.stop_detail,)
 
 
 def _ask(
@@ -114,11 +121,13 @@ def _ask(
         budget=assignment.budget,
     )
     if dialogue.result.reason == "submitted":
-        return _judged(services, opened, dialogue, verified)
+        return _judged(services, opened, dialogue, assignment.task.criteria, verified)
     return _unanswered(dialogue.result, verified)
 
 
-def _judged(services: Services, opened: Review, dialogue: Dialogue, verified: VerificationResult) -> ReviewResult:
+def _judged(
+    services: Services, opened: Review, dialogue: Dialogue, criteria: tuple[str, ...], verified: VerificationResult
+) -> ReviewResult:
     """The rules over QC's answer."""
     answer, usage = dialogue.result.arguments, dialogue.usage
     asked = replace(
@@ -130,7 +139,7 @@ def _judged(services: Services, opened: Review, dialogue: Dialogue, verified: Ve
         at=services.clock.now(),
     )
     try:
-        judged = judge_review(answer, opened.strictness, services.settings.review.threshold)
+        judged = judge_review(answer, opened.strictness, services.settings.review.threshold, criteria)
     except ReviewInvalidError as invalid:
         end = AttemptEnd.failed("review_error", f"QC's answer is no review: {invalid}.", verified=verified)
         said = read_remarks(answer)
@@ -195,5 +204,5 @@ def _opened(
 def content_hash(assignment: ReviewAssignment, tree: str) -> str:
     """What a verdict is bound to: the tree, the criteria and the strictness."""
     task = assignment.task
-    bound = [tree, task.prompt, task.acceptance_criteria, dict(task.verification_criteria), assignment.strictness]
+    bound = [tree, task.prompt, task.criteria, assignment.strictness]
     return hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()[:32]

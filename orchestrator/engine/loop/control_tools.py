@@ -92,7 +92,7 @@ class WorkerControls:
             budget=journal.guard_set.budget,
             files_changed=self.changed(tree),
             recent_calls=recent_calls,
-            most=max(self.task.tool_call_budget // 2, 1),
+            most=self.task.most_granted_calls,
         )
 
     def _decide(self, request: GrantRequest) -> Grant:

@@ -57,7 +57,7 @@ class ProgressFeed:
             at=event.at,
             task=self.task,
             attempt=self.attempt,
-            turn=event.seq,
+            turn=journal.usage.turn_count + 1,
             calls_used=journal.guard_set.calls_executed,
             budget=journal.guard_set.budget,
             tokens=journal.usage.tokens,

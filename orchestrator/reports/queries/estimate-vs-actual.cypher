@@ -5,7 +5,9 @@
 // columns: task, band, score, estimatedToolCalls, budget, actualToolCalls, attempts, ratio, status, plan
 // In Neo4j Browser first run   :param {repository: "<id>", limit: 100}
 MATCH (:Repository {id: $repository})-[:HAS_PLAN]->(p:Plan)-[:HAS_TASK]->(t:Task)-[:HAS_ATTEMPT]->(a:Attempt)
-WITH p, t, count(a) AS attempts, max(coalesce(a.toolCallCount, 0)) AS actual
+OPTIONAL MATCH (a)-[:TOOK]->(:Turn)-[:CALLED]->(c:ToolCall) WHERE c.executed
+WITH p, t, a, count(c) AS executed
+WITH p, t, count(a) AS attempts, max(coalesce(a.toolCallCount, executed)) AS actual
 RETURN t.key AS task, t.complexityBand AS band, t.complexityScore AS score,
        t.estimatedToolCalls AS estimatedToolCalls, t.toolCallBudget AS budget,
        actual AS actualToolCalls, attempts,

@@ -1,11 +1,13 @@
 // title: Key figures
-// description: Success rate of the tasks that were tried, calls and attempts per task, and tasks over 100 calls.
+// description: Success rate of the tasks that were tried, executed calls and attempts per task (all of its attempts), and tasks over 100 calls.
 // param repository: id of the repository; orchestrate fills in the current one
 // columns: tasks, tried, completed, failed, blocked, successRate, medianCalls, mostCalls, attemptsPerTask, tasksOver100Calls
 // In Neo4j Browser first run   :param {repository: "<id>"}
 MATCH (:Repository {id: $repository})-[:HAS_PLAN]->(:Plan)-[:HAS_TASK]->(t:Task)
 OPTIONAL MATCH (t)-[:HAS_ATTEMPT]->(a:Attempt)
-WITH t, count(a) AS attempts, sum(coalesce(a.toolCallCount, 0)) AS calls
+OPTIONAL MATCH (a)-[:TOOK]->(:Turn)-[:CALLED]->(c:ToolCall) WHERE c.executed
+WITH t, a, count(c) AS executed
+WITH t, count(a) AS attempts, sum(CASE WHEN a IS NULL THEN 0 ELSE coalesce(a.toolCallCount, executed) END) AS calls
 WITH count(t) AS tasks,
      sum(CASE WHEN attempts > 0 THEN 1 ELSE 0 END) AS tried,
      sum(CASE WHEN t.status = "completed" THEN 1 ELSE 0 END) AS completed,
