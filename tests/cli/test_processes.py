@@ -19,6 +19,10 @@ CALLS = {
     "execute": ("execute", "--dry-run", "--json"),
     "status": ("status",),
     "show": ("show",),
+    "list": ("list", "runs", "--json"),
+    "diff": ("diff", "median"),
+    "retry": ("retry", "median"),  # completed: refused, so that the demo stays as it was
+    "cancel": ("cancel", "nosuch"),
     "query": ("query", "-", "--format", "csv"),
     "calibrate": ("calibrate", "--replay", "limits.toml", "--json"),
     "graph": ("graph", "status", "--json"),
