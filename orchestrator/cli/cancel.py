@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from orchestrator.cli.completing import task_keys
 from orchestrator.cli.invocation import Invocation, pass_invocation
 from orchestrator.cli.values import changed_meanwhile, json_option
 from orchestrator.domain.errors import UserError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("cancel")
-@click.argument("id_", metavar="RUN|TASK")
+@click.argument("id_", metavar="RUN|TASK", shell_complete=task_keys)
 @json_option
 @pass_invocation
 def command(invocation: Invocation, id_: str, as_json: bool) -> None:

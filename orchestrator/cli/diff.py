@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from orchestrator.cli.completing import task_keys
 from orchestrator.cli.invocation import Invocation, pass_invocation
 from orchestrator.reports.details import trees_of
 
 
 @click.command("diff")
-@click.argument("id_", metavar="RUN|TASK")
+@click.argument("id_", metavar="RUN|TASK", shell_complete=task_keys)
 @pass_invocation
 def command(invocation: Invocation, id_: str) -> None:
     """Print what a run, a task or an attempt has changed, as `git diff` does."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from orchestrator.cli.completing import task_keys
 from orchestrator.cli.invocation import Invocation, pass_invocation
 from orchestrator.cli.values import changed_meanwhile, json_option
 from orchestrator.clock import RandomIds
@@ -13,7 +14,7 @@ from orchestrator.reports.details import task_state
 
 
 @click.command("retry")
-@click.argument("task")
+@click.argument("task", shell_complete=task_keys)
 @click.option("--note", metavar="TEXT", help="What its workers are told from now on.")
 @click.option("--budget", type=click.IntRange(1, 10_000), metavar="N", help="Tool calls that an attempt may make.")
 @click.option("--model", metavar="M", help="The model that works on it.")

@@ -106,7 +106,7 @@ def test_task_keys_and_saved_queries_are_completed(user: Story) -> None:
     task = "  - {key: %s, prompt: Do it., files_written: [%s.py], verification: [python3 -m unittest]}\n"
     user.plan("goal: g\ntasks:\n" + task % ("tally", "a") + task % ("test", "b") + task % ("other", "c"))
     assert completed("orchestrate show t") == ["tally", "test"]
-    assert completed("orchestrate execute --task o") == ["other"]
+    assert completed("orchestrate execute --task o") == completed("orchestrate retry o") == ["other"]
     assert completed("orchestrate query --name k") == ["kpis"]
     (user.repository / "orchestrate.toml").write_text("[sandbox]\nnetwork = true\n")
     assert completed("orchestrate show t") == []

@@ -71,6 +71,18 @@ def test_a_key_goes_where_it_is_paired(
     assert sent(tmp_path, repository, users, more) is goes
 
 
+def test_what_all_roles_share_is_paired_as_what_a_role_sets(tmp_path: Path) -> None:
+    """[models] needs the same trust, names the same pairs, and gives an endpoint of its own no key by itself."""
+    top, environ = tmp_path / "clone", {**ENVIRON, "HOME": str(tmp_path)}
+    top.mkdir()
+    for text, goes in ((EVIL, False), (EVIL + AWS, True), (AWS, False)):
+        (top / "orchestrate.toml").write_text(f"[models]\n{text}[models.worker]\nname = 'm'\n")
+        assert load_configuration(top, environ).untrusted is not None
+        TrustStore.of(environ).add(read_settings_file(top))
+        loaded = load_configuration(top, environ)
+        assert loaded.keys.may_send(loaded.settings.models.worker) is goes
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

@@ -192,6 +192,7 @@ def test_what_models_itself_sets_is_the_default_of_every_role(tmp_path: Path) ->
         "OPENAI_BASE_URL": "https://example.org/v1",
         "ORCHESTRATE_MODELS_RETRIES": "9",
         "ORCHESTRATE_MY_KEY": "k",
+        **trusted(tmp_path),
     }
     models = load_settings(tmp_path, environ).models
     assert (models.planner.name, models.worker.name, models.verifier.name) == ("all", "worker", "all")
