@@ -104,7 +104,7 @@ def strike(name: str, home: Path, victim: subprocess.Popen[str]) -> None:
     """SIGKILL one of them, if it is there."""
     state = read_state(home / "graph")
     jvm = state.pid if state else None
-    pid = {"client": victim.pid, "supervisor": supervisor_pid(home / "graph"), "jvm": jvm}[name]
+    pid = {"client": victim.pid, "supervisor": supervisor_pid(home / "graph"), "jvm": jvm}.get(name)
     if pid is not None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

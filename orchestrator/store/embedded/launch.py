@@ -114,6 +114,17 @@ def _is_json(path: Path) -> bool:
     return True
 
 
+_JVM = (
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",  # the optimising compiler's threads cost a laptop's cores more than they win here
+    "-Djava.awt.headless=true",
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-exports=java.management/sun.management=ALL-UNNAMED",
+    "--add-modules=jdk.incubator.vector",
+)
+
+
 def server_command(
     wheel: Wheel, folder: Path, *, bolt_port: int, http_port: int, heap_mb: int, flags: Sequence[str] = ()
 ) -> list[str]:
@@ -146,13 +157,7 @@ def server_command(
         str(wheel.java),
         *flags,
         f"-Xmx{heap_mb}m",
-        "-XX:+UseSerialGC",
-        "-XX:TieredStopAtLevel=1",  # the optimising compiler's threads cost a laptop's cores more than they win here
-        "-Djava.awt.headless=true",
-        "--add-opens=java.base/java.nio=ALL-UNNAMED",
-        "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
-        "--add-exports=java.management/sun.management=ALL-UNNAMED",
-        "--add-modules=jdk.incubator.vector",
+        *_JVM,
         *(f"-Darcadedb.{name}={value}" for name, value in settings.items()),
         "-cp",
         f"{wheel.jars}/*",
