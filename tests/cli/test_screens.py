@@ -7,6 +7,7 @@ import sys
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from rich.console import RenderableType
@@ -14,12 +15,16 @@ from rich.console import RenderableType
 from orchestrator.app import App
 from orchestrator.cli.phases import LateLines, LineInPlace, PhaseListener, show_check, show_phase
 from orchestrator.cli.render.board import Board
+from orchestrator.cli.render.overview import status_view
 from orchestrator.cli.render.plans import plan_view
+from orchestrator.cli.render.screen import present
 from orchestrator.cli.render.tables import attempts_table, states_table
 from orchestrator.domain import progress as p
 from orchestrator.domain.lifecycle import TaskStatus
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.task import TaskState
+from orchestrator.domain.usage import Usage
+from orchestrator.reports.status import PlanOverview
 from tests.support.samples import new_plan
 from tests.support.screens import drawn
 from tests.support.story import Story
@@ -97,6 +102,17 @@ def test_a_word_longer_than_the_terminal_is_shortened() -> None:
     long = replace(state, task=replace(state.task, key="k" * 70))
     assert len(drawn(states_table([long]), 60).splitlines()) == 3
     assert "k…" in drawn(states_table([long]), 60)
+
+
+def test_a_path_is_not_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is copied from a narrow terminal is whole: the terminal wraps it, and knows that it is one line."""
+    terminal = _Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setenv("COLUMNS", "40")
+    log = Path("/a/folder/whose/name/is/longer/than/the/terminal/orchestrate.log")
+    found = PlanOverview(plan=_plan(), run=None, tasks=tuple(_states()), spend=Usage(), activity=())
+    present({}, status_view(found, log), as_json=False)
+    assert f"log: {log}" in terminal.getvalue()
 
 
 def _told(*statuses: str, limit: float | None = None) -> p.RunStarted:

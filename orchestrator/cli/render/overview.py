@@ -24,7 +24,7 @@ def status_view(found: PlanOverview, log: Path, *, codes: bool = False) -> Rende
     if found.activity:
         parts.append(Group(*(_doing(activity) for activity in found.activity), Text()))
     parts.append(Text(_cost(found)))
-    parts.append(Text(f"log: {log}", style="dim"))
+    parts.append(Text(f"log: {log}", style="dim", no_wrap=True, overflow="ignore"))
     return Group(*parts)
 
 

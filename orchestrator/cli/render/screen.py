@@ -55,11 +55,12 @@ def console(*, stderr: bool = False, exact: bool = False) -> Console:
 
 
 def present(document: Any, view: RenderableType, *, as_json: bool) -> None:
-    """A command's result on stdout: one JSON document, or as a person reads it."""
+    """A command's result on stdout: one JSON document, or as a person reads it. A text that must not be folded, because
+    it is copied, is the terminal's own to wrap."""
     if as_json:
         print_json(document)
     else:
-        console().print(view)
+        console().print(view, crop=False)
 
 
 def page(view: RenderableType) -> None:
