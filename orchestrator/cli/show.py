@@ -1,4 +1,4 @@
-"""`orchestrate show`: a plan, run, task, attempt or call in full; without an ID the newest run, or its newest failure."""
+"""`orchestrate show`: plan, run, task, attempt or call in full; without an ID the newest run, or its newest failure."""
 
 from __future__ import annotations
 
