@@ -17,7 +17,8 @@ from types import TracebackType
 from typing import IO
 
 from orchestrator.domain.errors import GraphError, WorkspaceError
-from orchestrator.domain.ports import Clock, GraphReader, GraphWriter
+from orchestrator.domain.graph_ports import GraphReader, GraphWriter
+from orchestrator.domain.ports import Clock
 from orchestrator.engine.cancellation import CancelToken
 
 _log = logging.getLogger(__name__)

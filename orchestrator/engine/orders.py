@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from orchestrator.domain.errors import UserError
+from orchestrator.domain.graph_ports import GraphReader
 from orchestrator.domain.lifecycle import RETRIED
-from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.task import Retry, TaskState
 
 LONGEST_NOTE = 8_000

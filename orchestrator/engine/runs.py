@@ -11,9 +11,9 @@ from pathlib import Path
 from orchestrator import __version__
 from orchestrator.config.settings import BOUNDS
 from orchestrator.domain.errors import PlanError, UserError
+from orchestrator.domain.graph_ports import GraphReader
 from orchestrator.domain.lifecycle import OPEN_RUN
 from orchestrator.domain.plan import Plan
-from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.progress import RunStarted, TaskLeftOut
 from orchestrator.domain.run import BRANCHES, Run
 from orchestrator.domain.task import Task, TaskState

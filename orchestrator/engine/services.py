@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from orchestrator.config.settings import Settings
-from orchestrator.domain.ports import Clock, GraphReader, GraphWriter, Ids, Planner, Verifier, Worker, Workspaces
+from orchestrator.domain.graph_ports import GraphReader, GraphWriter
+from orchestrator.domain.ports import Clock, Ids, Planner, Verifier, Worker, Workspaces
 from orchestrator.domain.progress import Listener
 from orchestrator.engine.cancellation import CancelToken
 

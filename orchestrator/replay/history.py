@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from orchestrator.domain.events import Event, ToolFinished
-from orchestrator.domain.ports import GraphReader
+from orchestrator.domain.graph_ports import GraphReader
 from orchestrator.gates.retry import resumes
 from orchestrator.replay.replay import Replay, ReplayLimits, replay_attempt, replay_trace, shape
 from orchestrator.replay.traces import Trace, TraceCall

@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from orchestrator.domain.ports import GraphReader
+from orchestrator.domain.graph_ports import GraphReader
 from orchestrator.domain.query import ResultRow
 from orchestrator.domain.task import Assessment
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from orchestrator.domain.attempt import AttemptSummary
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.events import ReplyReceived, ToolFinished, ToolRequested
+from orchestrator.domain.graph_ports import GraphReader
 from orchestrator.domain.plan import Plan
-from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.query import ResultRow
 from orchestrator.domain.run import Run
 from orchestrator.domain.task import Assessment, TaskState

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from orchestrator.domain.errors import UserError
+from orchestrator.domain.graph_ports import GraphReader
 from orchestrator.domain.plan import Plan
-from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.query import ResultRow
 from orchestrator.domain.run import Run
 from orchestrator.domain.task import TaskState

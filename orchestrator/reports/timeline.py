@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar
 
 from orchestrator.domain.attempt import AttemptSummary, Check
+from orchestrator.domain.graph_ports import GraphReader
 from orchestrator.domain.next_commands import next_commands
-from orchestrator.domain.ports import GraphReader
 from orchestrator.domain.query import ResultRow
 from orchestrator.domain.review import Review
 from orchestrator.domain.task import Assessment

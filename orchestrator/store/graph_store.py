@@ -1,4 +1,4 @@
-"""The one graph adapter: GraphWriter and GraphReader of domain/ports.py on the official driver, over two servers.
+"""The one graph adapter: GraphWriter and GraphReader of domain/graph_ports.py on the official driver, over two servers.
 
 Its operations stand by the noun that they are about, one file each; every statement is a file under cypher/, the same
 for Neo4j and for the embedded server.
