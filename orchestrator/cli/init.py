@@ -52,7 +52,7 @@ def command(invocation: Invocation, /, as_json: bool, sandbox: str | None) -> No
         return print_json({"file": str(path), "commands": commands})
     passed = sum(result.exit_code == 0 for result in tried)
     click.echo(clean(f"{path} is written, with {passed} of {len(tried)} proposed commands."))
-    return click.echo('Next: orchestrate doctor --model, then orchestrate plan "what you want"')
+    return click.echo('Next: `orchestrate doctor --model`, then `orchestrate plan "what you want"`')
 
 
 def _require_none(app: App) -> None:
