@@ -40,7 +40,7 @@ def parsed(line: str) -> None:
 
 def advice() -> Iterator[tuple[str, str]]:
     """(where, command line) of all that stands between backticks, or at a line's end behind a colon, in a text of ours;
-    what is filled in reads `x1`."""
+    what is filled in reads 1."""
     for package in ("orchestrator", "agents"):
         for path in sorted((ROOT / package).rglob("*.py")):
             tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -53,7 +53,7 @@ def advice() -> Iterator[tuple[str, str]]:
 
 def _text(node: ast.AST) -> str:
     if isinstance(node, ast.JoinedStr):
-        return "".join(str(part.value) if isinstance(part, ast.Constant) else "x1" for part in node.values)
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "1" for part in node.values)
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
@@ -85,7 +85,7 @@ def test_what_must_change_is_filled_in() -> None:
     ended = {code: next_commands(code, "failed", plan="p1", task="tally", budget=20) for code in ATTEMPT_STOPS}
     assert ended["budget_exhausted"] == ("orchestrate retry tally --budget 30",)
     assert ended["stalled"] == (
-        "orchestrate retry tally --note 'Take another way than the one that ended as stalled.'",
+        "orchestrate retry tally --note 'Take another way than the one that ended as: got no new result.'",
     )
     assert ended["malformed_calls"] == ("orchestrate doctor --model", "orchestrate retry tally")
     assert next_commands("gate_failed", "pending", plan="p1", task="tally", budget=20) == ("orchestrate execute p1",)

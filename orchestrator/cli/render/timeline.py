@@ -142,7 +142,10 @@ def _ending(story: Timeline, *, codes: bool) -> Text:
     for command in story.next:
         text.append(f"\nnext: {clean(command)}")
     text.append(f"\ndiff: orchestrate show {attempt.id} --diff")
-    return text.append(f"\na call in full: orchestrate show {attempt.id} --call N")
+    calls = [call for step in story.steps if isinstance(step, TimelineTurn) for call in step.calls]
+    if calls:
+        text.append(f"\na call in full: orchestrate show {attempt.id} --call {calls[-1].seq}")
+    return text
 
 
 def _actions(story: Timeline) -> list[str]:
