@@ -21,7 +21,7 @@ from orchestrator.engine.loop.dialogue import Dialogue, converse
 from orchestrator.engine.loop.metering import Meter, halts, stops_task
 from orchestrator.engine.loop.progress import ProgressFeed
 from orchestrator.engine.services import Services
-from orchestrator.gates.review import ReviewInvalidError, judge_review, read_remarks
+from orchestrator.gates.review import MOST_REVIEWS, ReviewInvalidError, judge_review, read_remarks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ def _answered(
     if not first.again:
         return first.end
     again = replace(assignment, wanting=_wanting(first.end))
-    end = _ask(services, claim, checkout, again, verified, meter, number=2).end
+    end = _ask(services, claim, checkout, again, verified, meter, number=MOST_REVIEWS).end
     if end.status in ("accepted", "rejected"):
         return end
     return replace(end, review=_together(first.end.review, end.review))
