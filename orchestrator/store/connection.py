@@ -26,7 +26,15 @@ from neo4j.exceptions import (
 
 from orchestrator.domain.errors import GraphError
 from orchestrator.domain.lifecycle import TransitionError
-from orchestrator.store.endpoint import EndpointSource, GraphEndpoint, Server, ask_server, translate, unusable
+from orchestrator.store.endpoint import (
+    NO_DATABASE,
+    EndpointSource,
+    GraphEndpoint,
+    Server,
+    ask_server,
+    translate,
+    unusable,
+)
 
 _T = TypeVar("_T")
 Row = dict[str, Any]
@@ -208,10 +216,11 @@ def _away(error: BaseException) -> bool:
 def _is_last_word(error: Neo4jError, endpoint: GraphEndpoint) -> bool:
     """Whether a refusal is an outage: what a server says while it ends (that it knows no such user, transaction or
     database) is not about what it was asked. Whether it still answers afterwards tells which it is. The embedded
-    server's passwords are ours, so that a refusal of them is not the user's to mend: locating it anew sees to that."""
+    server's passwords and database are ours, so that a refusal of them is not the user's to mend: locating it anew sees
+    to that. Of a Neo4j they are the user's, and to be told at once."""
     if _away(error) or _met_another(error):
         return False
-    if isinstance(error, AuthError):
+    if isinstance(error, AuthError) or error.code == NO_DATABASE:
         return endpoint.kind == "embedded"
     return ask_server(endpoint) != "yes"
 

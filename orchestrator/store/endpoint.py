@@ -106,8 +106,9 @@ def ask_server(endpoint: GraphEndpoint) -> Literal["yes", "refused", "nothing"]:
     return "yes"
 
 
+NO_DATABASE = "Neo.ClientError.Database.DatabaseNotFound"
 _BY_CODE: Mapping[str, tuple[str, str]] = {
-    "Neo.ClientError.Database.DatabaseNotFound": (
+    NO_DATABASE: (
         "The graph at {uri} has no database {database}.",
         "Set NEO4J_DATABASE to one that exists (Community has one, neo4j).",
     ),

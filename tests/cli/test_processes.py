@@ -26,6 +26,10 @@ CALLS = {
     "query": ("query", "-", "--format", "csv"),
     "calibrate": ("calibrate", "--replay", "limits.toml", "--json"),
     "graph": ("graph", "status", "--json"),
+    "init": ("init", "--help"),  # what it writes would be there for the next call
+    "settings": ("settings", "--json"),
+    "trust": ("trust",),
+    "completion": ("completion", "bash"),
 }
 ASKED = "MATCH (t:Task) RETURN t.key AS task, t.title AS title ORDER BY task\n"
 
