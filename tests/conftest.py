@@ -47,10 +47,14 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With a file to a worker, the longest must not begin last: sort by slowness of the file's room, else as
-    collected."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A worker takes a file at a time, and all that look at the demo's one run go together. With that, the longest must
+    not begin last: sort by slowness of the file's room, else as collected."""
     items.sort(key=lambda item: not any(part in item.nodeid for part in SLOW))
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            together = "demo" if "demo" in getattr(item, "fixturenames", ()) else item.nodeid.partition("::")[0]
+            item.add_marker(pytest.mark.xdist_group(together))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

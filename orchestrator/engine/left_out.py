@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-import networkx as nx
-
 from orchestrator.domain.attempt import AttemptSummary
 from orchestrator.domain.next_commands import retry_command
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.progress import TaskLeftOut
 from orchestrator.domain.task import TaskState
 from orchestrator.engine.services import Services
-from orchestrator.planning.dag import graph_of
+from orchestrator.planning.dag import with_dependents
 
 
 def left_out(
@@ -38,10 +36,8 @@ def startable(
 ) -> set[str]:
     """The keys of the tasks (of those named, if any are) that are not over, and do not wait for one that is left
     out."""
-    needs = graph_of({planned.task.key: planned.task.depends_on for planned in plan.tasks})
     over = {state.task.key for state in states if state.status == "completed"}
-    for each in left:
-        over |= {each.task, *nx.descendants(needs, each.task)}
+    over |= with_dependents([planned.task for planned in plan.tasks], [each.task for each in left])
     return {state.task.key for state in states if keys is None or state.task.key in keys} - over
 
 

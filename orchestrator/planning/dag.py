@@ -1,15 +1,20 @@
-"""The DAG's arithmetic: what may start together, what a task needs before it, what a run can use at most."""
+"""The DAG's arithmetic: what may start together, what a task needs before it, what a run can use at most.
+
+networkx is a sixth of the program's start, so it is imported where a graph is built: most commands need none.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.task import Task
 from orchestrator.domain.text import nearest
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,8 @@ class WorstCase:
 
 def graph_of(depends_on: Mapping[str, Iterable[str]]) -> nx.DiGraph[str]:
     """Edges lead from a task to what waits for it; nodes keep the mapping's order."""
+    import networkx as nx
+
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(depends_on)
     graph.add_edges_from((before, key) for key, others in depends_on.items() for before in others)
@@ -34,6 +41,8 @@ def graph_of(depends_on: Mapping[str, Iterable[str]]) -> nx.DiGraph[str]:
 
 def generations(tasks: Sequence[Task]) -> tuple[tuple[str, ...], ...]:
     """Keys by the earliest round in which they can start; within a round in plan order."""
+    import networkx as nx
+
     place = {task.key: index for index, task in enumerate(tasks)}
     rounds = nx.topological_generations(_graph(tasks))
     return tuple(tuple(sorted(keys, key=place.__getitem__)) for keys in rounds)
@@ -41,6 +50,8 @@ def generations(tasks: Sequence[Task]) -> tuple[tuple[str, ...], ...]:
 
 def with_dependencies(tasks: Sequence[Task], keys: Collection[str]) -> tuple[Task, ...]:
     """The named tasks and all that they depend on, in plan order. Raises UserError for an unknown key."""
+    import networkx as nx
+
     graph = _graph(tasks)
     known = [task.key for task in tasks]
     for key in keys:
@@ -49,6 +60,16 @@ def with_dependencies(tasks: Sequence[Task], keys: Collection[str]) -> tuple[Tas
             raise UserError(f"The plan has no task {key!r}{nearest(key, known)}.", next_step=listed)
     wanted = set(keys).union(*(nx.ancestors(graph, key) for key in keys))
     return tuple(task for task in tasks if task.key in wanted)
+
+
+def with_dependents(tasks: Sequence[Task], keys: Collection[str]) -> set[str]:
+    """The keys of the named tasks and of all that wait for them."""
+    if not keys:
+        return set()
+    import networkx as nx
+
+    graph = _graph(tasks)
+    return set(keys).union(*(nx.descendants(graph, key) for key in keys))
 
 
 def worst_case(

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import networkx as nx
-
 from orchestrator.domain.text import nearest
 from orchestrator.planning.commands import executable
 from orchestrator.planning.source import DocumentPath, Problem, entries_of, value_of
@@ -70,6 +68,8 @@ def _unknown_dependencies(tasks: Sequence[_Outline]) -> Iterator[Problem]:
 
 
 def _cycles(tasks: Sequence[_Outline]) -> Iterator[Problem]:
+    import networkx as nx  # here, because few commands need it and it takes long
+
     index = {task.key: task.index for task in reversed(tasks) if task.key is not None}
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_edges_from((task.key, other) for task in tasks if task.key is not None for other in task.depends_on)

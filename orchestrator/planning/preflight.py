@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from types import MappingProxyType
 
-import networkx as nx
-
 from orchestrator.domain.globs import NEW_ONLY, literal
 from orchestrator.domain.plan import PlannedTask
 from orchestrator.domain.ports import Ids
@@ -195,6 +193,8 @@ def _proves_nothing(plan: PlanFile) -> Iterable[str]:
 
 def _contended(plan: PlanFile) -> Iterable[str]:
     """Files written by two tasks of which neither comes after the other: run in parallel, they end in a conflict."""
+    import networkx as nx  # here, because few commands need it and it takes long
+
     writers: dict[str, list[str]] = {}
     for task in plan.tasks:
         for path in task.files_written:

@@ -64,8 +64,8 @@ def _states() -> list[TaskState]:
 
 def _attempts() -> RenderableType:
     row = {"attempt": "tk3j9x2m7q:1", "task": "average-duration", "number": 1, "status": "interrupted"}
-    used = {"stopReason": "context_exhausted", "toolCalls": 120, "tokens": 1_250_000, "costUsd": 1.25}
-    return attempts_table([row | used | {"durationMs": 4_000_000}])
+    used = {"stopReason": "context_exhausted", "toolCalls": 120, "tokens": 1_250_000, "reservedTokens": 0}
+    return attempts_table([row | used | {"costUsd": 1.25, "durationMs": 4_000_000}])
 
 
 @pytest.mark.parametrize("width", [60, 80])

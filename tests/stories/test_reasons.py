@@ -78,11 +78,14 @@ def test_what_qc_said_in_answers_that_were_no_verdict_is_kept(story: Story, mode
     """An answer without a score, then none at all: its findings and feedback are the attempt's, and the next worker is
     told them beside what the review found that counted."""
     said = call("submit_review", passed=False, feedback="Not yet.", findings=[HEADING])
-    broken = {"when": {"role": "verifier", "attempt": 1}, "replies": [said, {"text": "Hm."}]}
+    first_go = {"role": "verifier", "attempt": 1}
+    broken = {"when": first_go, "replies": [said]}
+    again = {"when": first_go | {"contains": "did not count"}, "replies": [{"text": "Hm."}]}
     other = HEADING | {"message": "The footer is missing.", "required_fix": "Add a footer."}
     served = model(
         script(
             worker("subtract", WRITE, finish()),
+            again,
             broken,
             review(False, 40, attempt=2, feedback="No footer.", findings=[other]),
             review(),
