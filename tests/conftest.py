@@ -23,6 +23,10 @@ from tests.support.neo4j_container import ask_in_background, remove_container, r
 
 __all__ = ["any_graph", "embedded_graph", "embedded_home", "empty_graph", "graph_server", "real_neo4j"]
 
+COVERING = ("domain", "engine", "gates", "guards", "planning", "stories")
+"""The rooms whose tests count as covering the measured code: what a test of another one happens to call says little."""
+
+TESTS = Path(__file__).parent
 SLOW = ("stories", "cli", "test_readme", "store")
 
 # A busy machine is no defect: what an example may take is bounded by pytest-timeout alone.
@@ -55,6 +59,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             together = "demo" if "demo" in getattr(item, "fixturenames", ()) else item.nodeid.partition("::")[0]
             item.add_marker(pytest.mark.xdist_group(together))
+    if config.pluginmanager.hasplugin("pytest_cov"):
+        for item in items:
+            room = item.path.relative_to(TESTS).parts[0]
+            property_test = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+            if room not in COVERING or property_test:  # of hundreds of examples, each traced
+                item.add_marker(pytest.mark.no_cover)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
