@@ -62,7 +62,7 @@ def _require_none(app: App) -> None:
             f"{app.repository.root / file.name} is there already.",
             next_step="Add your verification commands to it as checks.commands, or remove it first.",
         )
-    for warning in app.repository.warnings:
+    for warning in app.warnings:
         say(f"Warning: {warning}")
 
 

@@ -27,6 +27,9 @@ _GROUPS: Mapping[str, Literal["security", "functionality", "code_quality", "othe
 }
 
 
+GAPS = frozenset({"criterion_unjudged", "criterion_unproven"})
+"""Codes of what a claimed pass lacks."""
+
 MOST_REVIEWS = 2
 """Times that QC is asked about one attempt: once more where its answer decides nothing or has gaps."""
 

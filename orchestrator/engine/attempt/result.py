@@ -21,6 +21,7 @@ from orchestrator.gates.completion import decide
 from orchestrator.gates.end_report import error_report, open_issues
 from orchestrator.gates.failure_report import failure_report
 from orchestrator.gates.retry import EndedAttempt, RetryPolicy
+from orchestrator.gates.review import GAPS
 
 if TYPE_CHECKING:
     from orchestrator.engine.loop.conversation import ConversationResult
@@ -74,7 +75,8 @@ class AttemptEnd:
         """Accepted or rejected, as QC had it."""
         if review.passed:
             return cls(status="accepted", stop_reason="accepted", verified=verified, review=review)
-        told = review.feedback or _blocking(review.findings)
+        gaps = tuple(finding for finding in review.findings if finding.code in GAPS)
+        told = _blocking(gaps) or review.feedback or _blocking(review.findings)  # who claims a pass has only praise
         return cls(status="rejected", stop_reason="review_failed", stop_detail=told, verified=verified, review=review)
 
     @classmethod
