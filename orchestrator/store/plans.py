@@ -82,8 +82,8 @@ class Plans(Records):
 
     def resolve(self, text: str, repository_id: str) -> tuple[str, str]:
         """(label, id) for a full id, a task's key in the newest plan, or a unique prefix of an id; a number behind one
-        (`key:2`, `key #2`, `key:2:7`) is a task's attempt, or an attempt's tool call; a run's branch is the run. Raises
-        UserError naming the candidates."""
+        (`key:2`, `key #2`, `key:2:7`) is a task's attempt, or an attempt's tool call; a run's branch is the run, and
+        `plan #2`, as progress names a planning round, the newest plan. Raises UserError naming the candidates."""
         wanted = text.strip().removeprefix(BRANCHES)
         try:
             return self._resolve(wanted, repository_id)
@@ -91,6 +91,9 @@ class Plans(Records):
             parts = _PARTS.fullmatch(wanted)
             if parts is None:
                 raise
+            newest = self.newest_plan(repository_id)
+            if parts["whole"] == "plan" and newest and not self._rows("resolve_key", planId=newest, key="plan"):
+                return "Plan", newest
         label, found = self._resolve(parts["whole"], repository_id)
         for number in re.findall("[0-9]+", parts["numbers"]):
             label, found = self._part(label, found, int(number))

@@ -109,6 +109,7 @@ def test_a_number_behind_an_id_names_its_part(any_graph: GraphStore) -> None:
     for text in ("t0:1:7", "t0 #1 #7", f"{claim.attempt_id}:7"):
         assert found(text) == ("ToolCall", f"{claim.attempt_id}:7")
     assert found(f"orchestrate/{run.id}") == ("Run", run.id)
+    assert found("plan #2") == ("Plan", plan.id)
     for text, said in {
         "t0:2": f"Task {task} has no attempt 2.",
         "t0:1:1": "has no tool call 1",
