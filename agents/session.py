@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agents.chat.json_tools import asked_call, json_values, tool_calls_in_text
-from agents.chat.port import Chat, ChatRequest, Message, uncounted
+from agents.chat.port import Chat, ChatRequest, Message, unheard
 from agents.preambles import render_preamble
 from agents.tools.port import Tool, ToolEnv
 from agents.tools.toolbox import Toolbox, wire_arguments, wire_name
-from agents.transcript import RESULT_CHARS, Transcript
+from agents.transcript import RESULT_CHARS, Transcript, assistant_message
 from agents.window import Composed, Window, WindowLimits, compose
-from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult, TurnNotice
+from orchestrator.domain.model_io import DECLINED, ModelReply, ModelRequest, ToolCall, ToolResult, TurnNotice
 from orchestrator.domain.ports import Workspace
 
 _MARGIN = 0.05  # of the prompt's room is left free: the estimate is high, but no promise
@@ -99,7 +99,7 @@ class ChatSession:
             window_messages=len(composed.messages),
             window_tokens=composed.tokens,
             reserved_tokens=composed.tokens + most_output,
-            reserved_usd=self._chat.price(composed.tokens, 0, most_output),
+            reserved_usd=self._chat.price(composed.tokens, most_output),
             compacted=composed.compacted,
             tools_withheld=tools_withheld,
             body={"request": chat_request, "window": composed.window},
@@ -108,16 +108,29 @@ class ChatSession:
             token_cap=composed.token_cap,
         )
 
-    def send(self, request: ModelRequest, on_lost: Callable[[str], None] = uncounted) -> ModelReply:
+    def send(
+        self,
+        request: ModelRequest,
+        on_lost: Callable[[str], None] = unheard,
+        on_text: Callable[[str], None] = unheard,
+    ) -> ModelReply:
         """Send it and read the reply (port Session). The window it was composed with holds from then on."""
-        answer = self._chat.complete(request.body["request"], on_lost)
+        answer = self._chat.complete(request.body["request"], on_lost, on_text)
         self._window = request.body["window"]
-        asked = answer.calls or self._written_calls(answer.text)
+        asked = () if answer.finish_reason in DECLINED else answer.calls or self._written_calls(answer.text)
         named = (replace(call, call_id=self._fresh_id(call.call_id)) for call in asked)
         calls = tuple(self._tools.parse(call, cut_off=answer.finish_reason == "length") for call in named)
-        text = answer.text if answer.calls or not asked else ""
-        self._transcript.say(text, [replace(call, arguments_json=wire_arguments(call)) for call in calls])
+        safe = tuple(replace(call, arguments_json=wire_arguments(call)) for call in calls)
+        self._transcript.say(self._said(answer, safe), safe)
         return replace(answer, calls=calls)
+
+    def _said(self, answer: ModelReply, calls: tuple[ToolCall, ...]) -> Message:
+        """The reply as the model is shown it from now on: as it came, where it has calls or text that can go back."""
+        if calls and not answer.calls:  # they were written into the text, which they replace
+            return assistant_message("", calls)
+        if answer.message and (calls or answer.text or answer.finish_reason == "pause"):
+            return self._chat.said(replace(answer, calls=calls))
+        return assistant_message(answer.text, calls)
 
     def _written_calls(self, text: str) -> tuple[ToolCall, ...]:
         """Calls that a weak model wrote into its text, or the bare arguments of the one tool that ends the work."""

@@ -43,45 +43,50 @@ class Pair:
 
 @dataclass(frozen=True)
 class Turn:
-    """One reply with tool calls, and their results in the order asked."""
+    """One reply with tool calls, as it came, and their results in the order asked."""
 
-    text: str
+    said: Message
     pairs: tuple[Pair, ...]
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
         """The turn in wire form."""
-        return turn_messages(self.text, self.pairs)
+        return (self.said, *(pair.message for pair in self.pairs))
 
 
 @dataclass(frozen=True)
 class Remark:
-    """A message without calls: the model's text, or a reminder of ours (role user)."""
+    """A message without calls: the model's, as it came, or a reminder of ours (role user)."""
 
-    role: str
-    text: str
+    said: Message
 
-    @cached_property
+    @property
+    def role(self) -> str:
+        """Whose it is."""
+        return str(self.said["role"])
+
+    @property
     def messages(self) -> tuple[Message, ...]:
         """The remark in wire form."""
-        return ({"role": self.role, "content": self.text},)
+        return (self.said,)
 
 
 TranscriptEntry = Turn | Remark
 
 
-def turn_messages(text: str, pairs: Sequence[Pair]) -> tuple[Message, ...]:
-    """An assistant message with these calls, and their results: a whole turn, or what a window keeps of one."""
+def assistant_message(text: str, asked: Sequence[ToolCall]) -> Message:
+    """What a model said, in the words that every wire knows: where nothing that came can be sent back."""
+    if not asked:
+        return {"role": "assistant", "content": text or "(empty reply)"}
     calls = [
         {
-            "id": pair.asked.call_id,
+            "id": call.call_id,
             "type": "function",
-            "function": {"name": pair.asked.tool, "arguments": pair.asked.arguments_json},
+            "function": {"name": call.tool, "arguments": call.arguments_json},
         }
-        for pair in pairs
+        for call in asked
     ]
-    said: Message = {"role": "assistant", "content": text or None, "tool_calls": calls}
-    return (said, *(pair.message for pair in pairs))
+    return {"role": "assistant", "content": text or None, "tool_calls": calls}
 
 
 def excerpt(text: str, limit: int) -> str:
@@ -120,7 +125,7 @@ class Transcript:
         self.entries: list[TranscriptEntry] = []
         self._result_chars = result_chars
         self._outputs: dict[str, str] = {}
-        self._text = ""
+        self._said: Message = {}
         self._asked: tuple[ToolCall, ...] = ()
         self._answered: dict[str, Pair] = {}
 
@@ -134,12 +139,12 @@ class Transcript:
         """How many messages the conversation has, were it sent whole."""
         return len(self.head) + sum(len(entry.messages) for entry in self.entries)
 
-    def say(self, text: str, asked: Sequence[ToolCall]) -> None:
-        """The model's reply, its calls as every endpoint accepts them; a turn as soon as all of them are answered."""
+    def say(self, said: Message, asked: Sequence[ToolCall]) -> None:
+        """The model's reply as it is sent back, and its calls; a turn as soon as all of them are answered."""
         if not asked:
-            self.entries.append(Remark("assistant", text or "(empty reply)"))
+            self.entries.append(Remark(said))
             return
-        self._text, self._asked, self._answered = text, tuple(asked), {}
+        self._said, self._asked, self._answered = said, tuple(asked), {}
 
     def answer(self, call_id: str, text: str, status: str) -> None:
         """Give a call its result. Raises ValueError for a call that is not waiting for one."""
@@ -149,12 +154,12 @@ class Transcript:
         self._outputs[call_id] = text
         self._answered[call_id] = Pair(asked, cut(text, self._result_chars, call_id), status)
         if len(self._answered) == len(self._asked):
-            self.entries.append(Turn(self._text, tuple(self._answered[a.call_id] for a in self._asked)))
+            self.entries.append(Turn(self._said, tuple(self._answered[a.call_id] for a in self._asked)))
             self._asked = ()
 
     def remind(self, text: str) -> None:
         """Add a user message."""
-        self.entries.append(Remark("user", text))
+        self.entries.append(Remark({"role": "user", "content": text}))
 
     def keep(self, name: str, text: str) -> None:
         """Make a text of the assignment readable by read_output under `name`."""

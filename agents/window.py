@@ -3,19 +3,19 @@
 Between compactions a request starts with the bytes of the one before it, so that the endpoint's prompt cache holds: new
 entries are only appended, and notices stand last and are not kept. More than `most_calls` calls in full, or too many
 tokens, compact once: the opening stays, the last `keep` items stand in full, older calls become one digest line each.
+A turn stands whole or not at all, as it came: endpoints check signatures and reasoning against what follows them. Only
+results and texts of ours are ever cut.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from agents.chat.port import Message
 from agents.preambles import render_preamble
-from agents.transcript import DIGEST, Pair, Remark, TranscriptEntry, Turn, cut, turn_messages
+from agents.transcript import DIGEST, Pair, Remark, TranscriptEntry, Turn, cut
 
 Estimate = Callable[[Sequence[Message]], int]
 
@@ -76,15 +76,18 @@ def compose(
     messages = (*window.prefix, *_since(entries, window), *last)
     uncompacted = estimate(messages)
     compacted = _calls(entries, window) > limits.most_calls or uncompacted > limits.token_cap
+    cap, original = limits.token_cap, uncompacted
     if compacted:
-        window = _compact(head, entries, window, limits, estimate, last)
+        window = _compact(head, entries, window, limits, estimate, last, _HEADROOM)
         messages = (*window.prefix, *last)
-    tokens, cap = estimate(messages) if compacted else uncompacted, limits.token_cap
+        original = estimate(messages)
+    tokens = original
     if shrink:
-        body = _shrunk((*window.prefix, *_since(entries, window))[len(head) :], _SHRINKS[shrink])
-        messages = (*head, *body, *last)
-        tokens, cap = estimate(messages), tokens
-        window = Window((*head, *body), len(entries), _calls(entries, window), tokens)
+        smaller = replace(limits, token_cap=original)
+        window = _compact(head, entries, window, smaller, estimate, last, _SHRINKS[shrink])
+        messages = (*window.prefix, *last)
+        tokens, cap = estimate(messages), original
+        window = replace(window, token_cap=tokens)
     return Composed(
         messages=messages,
         window=window,
@@ -95,46 +98,28 @@ def compose(
     )
 
 
-def select(reserved: Sequence[bool], keep: int, least_others: int) -> tuple[int, ...]:
-    """Which of the items, oldest first, stay in full: reserved ones and the newest others, `keep` in all.
-
-    At least `least_others` others stay; where the reserved leave no room for them, the oldest reserved go, and the
-    digest that then holds these takes one place of the `keep`.
-    """
-    special = [i for i, is_reserved in enumerate(reserved) if is_reserved]
-    others = [i for i, is_reserved in enumerate(reserved) if not is_reserved]
-    least = min(least_others, len(others), keep)
-    if len(special) + least <= keep:
-        return tuple(sorted([*special, *_newest(others, keep - len(special))]))
-    room = keep - least
-    return tuple(sorted([*_newest(special, room - 1 if room > 1 else room), *_newest(others, least)]))
-
-
-def _newest(items: Sequence[int], count: int) -> Sequence[int]:
-    return items[max(len(items) - count, 0) :]
+def select(weights: Sequence[int], reserved: Sequence[bool], keep: int, least_others: int) -> tuple[int, ...]:
+    """Which of the items, oldest first, stay in full: the reserved ones, and the newest others as long as all weigh
+    `keep` at most together. At least `least_others` others stay, however much the reserved weigh."""
+    chosen = [i for i, is_reserved in enumerate(reserved) if is_reserved]
+    room = keep - sum(weights[i] for i in chosen)
+    newest_first = reversed([i for i, is_reserved in enumerate(reserved) if not is_reserved])
+    for kept, i in enumerate(newest_first):
+        room -= weights[i]
+        if room < 0 and kept >= least_others:
+            break
+        chosen.append(i)
+    return tuple(sorted(chosen))
 
 
 # --- compaction --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """What a compaction keeps or drops as one: a pair, or a remark. `entry` is where it stands."""
-
-    entry: int
-    value: Pair | Remark
-    reserved: bool
-
-
-def _items(entries: Sequence[TranscriptEntry]) -> list[_Item]:
-    """Pairs and remarks in order. Reserved: the last turn, whose results were not seen yet, and the last reminder."""
+def _reserved(entries: Sequence[TranscriptEntry]) -> list[bool]:
+    """The last turn, whose results were not seen yet, and the last reminder."""
     last_turn = max((i for i, entry in enumerate(entries) if isinstance(entry, Turn)), default=-1)
     last_reminder = max((i for i, e in enumerate(entries) if isinstance(e, Remark) and e.role == "user"), default=-1)
-    items: list[_Item] = []
-    for i, entry in enumerate(entries):
-        values: Sequence[Pair | Remark] = entry.pairs if isinstance(entry, Turn) else (entry,)
-        items.extend(_Item(i, value, i in (last_turn, last_reminder)) for value in values)
-    return items
+    return [i in (last_turn, last_reminder) for i in range(len(entries))]
 
 
 def _compact(
@@ -144,10 +129,12 @@ def _compact(
     limits: WindowLimits,
     estimate: Estimate,
     last: Sequence[Message],
+    share: float,
 ) -> Window:
-    """The first of ever smaller bodies that leaves headroom; the smallest where none does."""
+    """The first of ever smaller bodies that takes no more than `share` of the room beside the opening; the smallest
+    where none does."""
     fixed = estimate((*head, *last))
-    target = fixed + int(_HEADROOM * max(limits.token_cap - fixed, 0))
+    target = fixed + int(share * max(limits.token_cap - fixed, 0))
     for body, calls in _bodies(entries, limits):
         compacted = Window((*head, *body), len(entries), calls, window.token_cap)
         if estimate((*compacted.prefix, *last)) <= target:
@@ -157,42 +144,29 @@ def _compact(
 
 def _bodies(entries: Sequence[TranscriptEntry], limits: WindowLimits) -> Iterator[tuple[tuple[Message, ...], int]]:
     """Bodies with the calls they hold in full, from the most that may be kept down to a bare digest."""
-    items = _items(entries)
     lines = min(_DIGEST_LINES, max(limits.token_cap // 10 // _LINE_TOKENS, 5))
     for keep in (limits.keep, *range(limits.keep - 1, limits.least_others, -1)):
-        body, calls = _body(items, entries, keep, limits, lines)
+        body, calls = _body(entries, keep, limits, lines)
         yield body, calls
     for share in _CUTS:
         yield _shrunk(body, share), calls
-    body, calls = _body(items, entries, 1, limits, 5)
+    body, calls = _body(entries, 1, limits, 5)
     for share in (1.0, *_CUTS):
         yield _shrunk(body, share), calls
-    yield _body(items, entries, 0, limits, 0)
+    yield tuple(_digest([pair for entry in entries if isinstance(entry, Turn) for pair in entry.pairs], 0)), 0
 
 
 def _body(
-    items: Sequence[_Item], entries: Sequence[TranscriptEntry], keep: int, limits: WindowLimits, lines: int
+    entries: Sequence[TranscriptEntry], keep: int, limits: WindowLimits, lines: int
 ) -> tuple[tuple[Message, ...], int]:
-    chosen = select([item.reserved for item in items], keep, min(limits.least_others, keep // 4))
-    kept = [items[i] for i in chosen]
-    pairs = [item.value for item in kept if isinstance(item.value, Pair)]
-    left = set(chosen)
-    digested = [item.value for i, item in enumerate(items) if i not in left and isinstance(item.value, Pair)]
-    return (*_digest(digested, lines), *_in_full(kept, entries)), len(pairs)
-
-
-def _in_full(kept: Sequence[_Item], entries: Sequence[TranscriptEntry]) -> Iterator[Message]:
-    """The kept items in order; of a turn that is kept in part, the assistant message with the calls that are."""
-    position = 0
-    while position < len(kept):
-        entry = entries[kept[position].entry]
-        if isinstance(entry, Remark):
-            yield from entry.messages
-            position += 1
-            continue
-        same = [item.value for item in kept if item.entry == kept[position].entry and isinstance(item.value, Pair)]
-        yield from entry.messages if len(same) == len(entry.pairs) else turn_messages(entry.text, same)
-        position += len(same)
+    weights = [len(entry.pairs) if isinstance(entry, Turn) else 1 for entry in entries]
+    chosen = set(select(weights, _reserved(entries), keep, min(limits.least_others, keep // 4)))
+    digested = [
+        pair for i, entry in enumerate(entries) if i not in chosen and isinstance(entry, Turn) for pair in entry.pairs
+    ]
+    kept = [entries[i] for i in sorted(chosen)]
+    messages = (message for entry in kept for message in entry.messages)
+    return (*_digest(digested, lines), *messages), sum(len(e.pairs) for e in kept if isinstance(e, Turn))
 
 
 def _digest(pairs: Sequence[Pair], lines: int) -> Iterator[Message]:
@@ -215,9 +189,9 @@ def _digest(pairs: Sequence[Pair], lines: int) -> Iterator[Message]:
 
 
 def _shrunk(messages: Sequence[Message], share: float) -> tuple[Message, ...]:
-    """The messages with their texts cut to `share` of what they hold together, the longest first. None is emptied:
-    endpoints refuse a message of nothing."""
-    sizes = [size for message in messages for size in _sizes(message)]
+    """The messages with what is ours in them cut to `share` of what it holds together, the longest first; what the
+    model said stays as it came. None is emptied: endpoints refuse a message of nothing."""
+    sizes = [len(message["content"]) for message in messages if message["role"] != "assistant"]
     most = max(_level(sizes, int(share * sum(sizes))), 1)
     return tuple(_cut_message(message, most) for message in messages)
 
@@ -233,43 +207,10 @@ def _level(sizes: Sequence[int], total: int) -> int:
     return max(sizes, default=0)
 
 
-def _sizes(message: Message) -> Iterator[int]:
-    yield len(message.get("content") or "")
-    for call in message.get("tool_calls", ()):
-        yield from (len(text) for text in _strings(json.loads(call["function"]["arguments"])))
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _strings(inner)
-
-
 def _cut_message(message: Message, most: int) -> Message:
-    """The message with its texts cut; itself where none is longer."""
-    if all(size <= most for size in _sizes(message)):
+    if message["role"] == "assistant" or len(message["content"]) <= most:
         return message
-    changed = dict(message)
-    if message.get("content"):
-        changed["content"] = cut(message["content"], most, message.get("tool_call_id", ""))
-    if "tool_calls" in message:
-        changed["tool_calls"] = [_cut_call(call, most) for call in message["tool_calls"]]
-    return changed
-
-
-def _cut_call(call: Mapping[str, Any], most: int) -> Mapping[str, Any]:
-    short = _cut_strings(json.loads(call["function"]["arguments"]), most)
-    return {**call, "function": {**call["function"], "arguments": json.dumps(short, ensure_ascii=False)}}
-
-
-def _cut_strings(value: Any, most: int) -> Any:
-    if isinstance(value, str):
-        return cut(value, most)
-    if isinstance(value, Mapping):
-        return {name: _cut_strings(inner, most) for name, inner in value.items()}
-    return [_cut_strings(inner, most) for inner in value] if isinstance(value, list) else value
+    return {**message, "content": cut(message["content"], most, message.get("tool_call_id", ""))}
 
 
 # --- parts of a request ------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from agents.chat.estimate import Estimator
 from agents.chat.json_tools import asked_call
 from agents.chat.port import Message
 from agents.preambles import render_preamble
-from agents.transcript import Transcript
+from agents.transcript import Transcript, assistant_message
 from agents.window import Window, WindowLimits, compose
 
 CACHED_PRICE = 0.1
@@ -123,7 +123,8 @@ def cost(requests: Requests, transcript_of: Callable[[], Transcript], count: int
         tokens, cached = estimator.request(messages), _cached(before, messages, estimator)
         total += tokens - (1 - CACHED_PRICE) * cached
         before = messages
-        transcript.say("", [asked_call(f"call_{number}", tool, arguments)])
+        asked = [asked_call(f"call_{number}", tool, arguments)]
+        transcript.say(assistant_message("", asked), asked)
         transcript.answer(f"call_{number}", result, "ok")
     return total, spent / count * 1000
 
@@ -163,7 +164,8 @@ def main() -> int:
 def _from_nothing() -> float:
     transcript = _opening()
     for number, (tool, arguments, result) in enumerate(calls(random.Random(7), 1_000)):
-        transcript.say("", [asked_call(f"call_{number}", tool, arguments)])
+        asked = [asked_call(f"call_{number}", tool, arguments)]
+        transcript.say(assistant_message("", asked), asked)
         transcript.answer(f"call_{number}", result, "ok")
     started = time.perf_counter()
     Ours(transcript.head)(transcript)

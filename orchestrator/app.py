@@ -145,12 +145,12 @@ class App:
 
     def chat(self, role: ModelSettings, name: str | None = None) -> Chat:
         """The model of a role, or the named one at the role's endpoint. Raises UserError without key or name."""
-        from agents.chat.openai_adapter import OpenAIChat
+        from agents.chat.model_chat import ModelChat
 
         settings = role if name is None else role.model_copy(update={"name": name})
         key = settings.model_dump_json()
         if key not in self._chats:
-            chat = OpenAIChat(settings, clock=self.clock, env=self.environ_for(settings), on_wait=self._waiting)
+            chat = ModelChat(settings, clock=self.clock, env=self.environ_for(settings), on_wait=self._waiting)
             self._closing.callback(chat.close)
             self._chats[key] = chat
         return self._chats[key]
@@ -221,7 +221,7 @@ class App:
         workers = {planned.task.model for planned in plan.tasks}
         chats = [self.chat(models.verifier), *(self.chat(models.worker, name) for name in workers)]
         limits = (run.max_cost_usd, run.task_max_cost_usd, self.settings.guards.max_cost_usd)
-        unpriced = sorted({chat.model for chat in chats if chat.price(1, 0, 1) is None})
+        unpriced = sorted({chat.model for chat in chats if chat.price(1, 1) is None})
         if unpriced and any(limit is not None for limit in limits):
             raise UserError(
                 f"The price of {', '.join(unpriced)} is unknown, so the cost limit cannot be kept.",

@@ -1,4 +1,7 @@
-"""The chat port: one completion request, one reply. Messages and tools are in the OpenAI chat completions wire form."""
+"""The chat port: one request, one reply.
+
+Messages of ours and tools are in the form of chat completions; a reply's message is in that of the wire on which it
+came, and goes back as it came."""
 
 from __future__ import annotations
 
@@ -21,8 +24,8 @@ class ChatRequest:
     tool_choice: str = "auto"
 
 
-def uncounted(_why: str) -> None:
-    """Nobody counts lost tries."""
+def unheard(_text: str) -> None:
+    """Nobody listens."""
 
 
 class Chat(Protocol):
@@ -41,11 +44,20 @@ class Chat(Protocol):
     def estimate(self, messages: Sequence[Message], tools: Sequence[ToolSchema] = ()) -> int:
         """Prompt tokens of a request, estimated on the high side and in time linear in what is new."""
 
-    def price(self, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> float | None:
-        """US dollars, or None when the model's price is unknown."""
+    def price(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """US dollars at most, or None when the model's price is unknown."""
 
-    def complete(self, request: ChatRequest, on_lost: Callable[[str], None] = uncounted) -> ModelReply:
+    def said(self, reply: ModelReply) -> Message:
+        """A reply's message as it stands in later requests: as it came, its calls as they are known here."""
+
+    def complete(
+        self,
+        request: ChatRequest,
+        on_lost: Callable[[str], None] = unheard,
+        on_text: Callable[[str], None] = unheard,
+    ) -> ModelReply:
         """Send the request and return the reply, its calls as the model sent them, retrying what the error's type
         allows. A try that the endpoint had accepted may have cost what it could: `on_lost` is told before the next one
-        why its reply was lost, and ReplyLostError when there is no next one. Raises ModelRefusedError,
-        ModelUnavailableError, ReplyLostError among them, and ContextLengthError of orchestrator.domain.errors."""
+        why its reply was lost, and ReplyLostError when there is no next one. Of a streamed reply `on_text` is told the
+        text piece by piece, on another thread. Raises ModelRefusedError, ModelUnavailableError, ReplyLostError among
+        them, and ContextLengthError of orchestrator.domain.errors."""

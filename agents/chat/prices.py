@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from orchestrator.config.settings import PriceSettings
+from orchestrator.domain.model_io import ModelReply
 
 AS_OF = "2026-06-30"
 
@@ -53,9 +54,21 @@ def price_of(model: str, override: PriceSettings | None = None) -> PriceSettings
     return None
 
 
-def cost_usd(price: PriceSettings, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> float:
-    """US dollars of one reply; cached tokens are part of the prompt's and priced apart."""
-    cached = min(cached_tokens, prompt_tokens)
-    cached_price = price.input if price.cached_input is None else price.cached_input
-    total = (prompt_tokens - cached) * price.input + cached * cached_price + completion_tokens * price.output
-    return total / 1_000_000
+def cost_usd(price: PriceSettings, reply: ModelReply) -> float:
+    """US dollars of one reply. Tokens that the endpoint's cache served or took in are part of the prompt's, and priced
+    apart; reasoning is part of the completion's, and is not."""
+    cached = min(reply.cached_tokens, reply.prompt_tokens)
+    written = min(reply.cache_write_tokens, reply.prompt_tokens - cached)
+    prompt = (reply.prompt_tokens - cached - written) * price.input
+    served, kept = cached * _or_input(price.cached_input, price), written * _or_input(price.cache_write, price)
+    return (prompt + served + kept + reply.completion_tokens * price.output) / 1_000_000
+
+
+def most_cost_usd(price: PriceSettings, prompt_tokens: int, completion_tokens: int) -> float:
+    """What a request may cost, whatever the endpoint's cache holds."""
+    dearest = max(price.input, _or_input(price.cached_input, price), _or_input(price.cache_write, price))
+    return (prompt_tokens * dearest + completion_tokens * price.output) / 1_000_000
+
+
+def _or_input(special: float | None, price: PriceSettings) -> float:
+    return price.input if special is None else special

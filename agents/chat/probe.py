@@ -7,7 +7,7 @@ import json
 from typing import NamedTuple
 
 from agents.chat.json_tools import tool_calls_in_text
-from agents.chat.openai_adapter import OpenAIChat
+from agents.chat.model_chat import ModelChat
 from agents.chat.port import ChatRequest, Message, ToolSchema
 from agents.preambles import render_preamble
 from orchestrator.domain.errors import ModelError
@@ -37,7 +37,7 @@ class EndpointProbe(NamedTuple):
     detail: str
 
 
-def probe_endpoint(chat: OpenAIChat) -> list[EndpointProbe]:
+def probe_endpoint(chat: ModelChat) -> list[EndpointProbe]:
     """Endpoint, streaming, tools, tool choice, structured output, usage, and context length where the endpoint tells
     it."""
     asked = render_preamble("probe_task", word=_WORD, number=_NUMBER)
@@ -69,7 +69,7 @@ def _failed(check: str, detail: str) -> EndpointProbe:
     return EndpointProbe(check, ok=False, detail=detail)
 
 
-def _streaming(chat: OpenAIChat) -> EndpointProbe:
+def _streaming(chat: ModelChat) -> EndpointProbe:
     if chat.streams:
         return _passed("streaming", "replies are streamed: idle_timeout_s bounds a pause in one")
     return _failed("streaming", "replies come whole: timeout_s alone bounds the wait for one")
@@ -83,7 +83,7 @@ def _tools(reply: ModelReply) -> EndpointProbe:
     return _failed("tools", 'called no tool: try tools = "json" in [models.<role>], or another model')
 
 
-def _tool_choice(chat: OpenAIChat, reply: ModelReply) -> EndpointProbe:
+def _tool_choice(chat: ModelChat, reply: ModelReply) -> EndpointProbe:
     if "tool_choice" in chat.learnt:
         return _failed("tool choice", "does not take tool_choice = required; auto is sent instead")
     return EndpointProbe(
@@ -107,7 +107,7 @@ def _usage(reply: ModelReply) -> EndpointProbe:
     return _passed("usage", f"{reply.prompt_tokens} prompt and {reply.completion_tokens} completion tokens")
 
 
-def _window(chat: OpenAIChat) -> list[EndpointProbe]:
+def _window(chat: ModelChat) -> list[EndpointProbe]:
     """Nothing where the endpoint does not tell."""
     told, ours = chat.told_context_length, chat.context_window
     if told is None:

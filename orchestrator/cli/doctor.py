@@ -189,11 +189,11 @@ def _models(app: App, *, by_use: bool) -> Iterator[CheckResult]:
 
 
 def _model(app: App, check: str, role: str, *, by_use: bool) -> Iterator[CheckResult]:
-    from agents.chat.openai_adapter import OpenAIChat
+    from agents.chat.model_chat import ModelChat
     from agents.chat.probe import probe_endpoint
 
     settings = getattr(app.settings.models, role).model_copy(update={"retries": 0})  # an answer now, good or bad
-    with closing(OpenAIChat(settings, clock=app.clock, env=app.environ_for(settings))) as chat:
+    with closing(ModelChat(settings, clock=app.clock, env=app.environ_for(settings))) as chat:
         if not by_use:
             yield CheckResult(check, "ok", f"{chat.model} is named; --model asks it")
             return

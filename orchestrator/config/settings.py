@@ -25,8 +25,10 @@ class PriceSettings(_Section):
     """Prompt tokens."""
     cached_input: float | None = Field(default=None, ge=0)
     """Prompt tokens that the endpoint served from its cache; the input price where absent."""
+    cache_write: float | None = Field(default=None, ge=0)
+    """Prompt tokens that the endpoint took into its cache; the input price where absent."""
     output: float = Field(ge=0)
-    """Completion tokens."""
+    """Completion tokens, reasoning among them."""
 
 
 class ModelSettings(_Section):
@@ -36,7 +38,10 @@ class ModelSettings(_Section):
     name: str = ""
     """The model's name as the endpoint knows it."""
     base_url: str | None = Field(default=None, pattern=r"^https?://[^/?#\s]+\S*$")
-    """The endpoint, any that speaks the OpenAI chat completions API; OPENAI_BASE_URL where absent."""
+    """The endpoint; OPENAI_BASE_URL where absent."""
+    api: Literal["auto", "chat", "responses", "messages"] = "auto"
+    """How it is spoken to: OpenAI's chat completions, which nearly every endpoint knows, OpenAI's Responses, or
+    Anthropic's Messages (`pip install 'orchestrate[anthropic]'`); auto decides by endpoint and model."""
     api_key_env: str = Field(default="OPENAI_API_KEY", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     """The environment variable that holds the key; optional where a base_url is set."""
     temperature: float | None = Field(default=0.2, ge=0, le=2)
@@ -46,6 +51,10 @@ class ModelSettings(_Section):
     less (llama.cpp, vLLM, OpenRouter and others)."""
     max_output_tokens: int = Field(default=8_192, ge=16)
     """Tokens of one reply at most; where it is not set, less if that is more than half of the window."""
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    """How much a reasoning model is to think; the model's own default where absent."""
+    reasoning_tokens: int | None = Field(default=None, ge=1)
+    """Or with how many tokens at most, for endpoints that take a number."""
     tools: Literal["native", "json"] = "native"
     """native tool calls, or tool calls as JSON in the text for endpoints without them."""
     idle_timeout_s: float = Field(default=60.0, gt=0)

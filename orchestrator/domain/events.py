@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
+from orchestrator.domain.model_io import FinishReason, ModelReply, ModelRequest, ToolCall, ToolResult
 from orchestrator.domain.verdict import Refuse, Stop, Warn
 
 CallStatus = Literal["requested", "running", "ok", "error", "refused", "duplicate", "interrupted"]
@@ -65,7 +65,9 @@ class ReplyReceived:
     failed: bool = False
 
     @classmethod
-    def without_reply(cls, turn: TurnRequested, why: str, at: datetime, finish_reason: str = "error") -> ReplyReceived:
+    def without_reply(
+        cls, turn: TurnRequested, why: str, at: datetime, finish_reason: FinishReason = "error"
+    ) -> ReplyReceived:
         """A turn that got none: settled with no tokens, so that what it reserved counts nowhere."""
         latency_ms = (at - turn.at).total_seconds() * 1000
         reply = ModelReply(text=why, latency_ms=latency_ms, finish_reason=finish_reason, model=turn.request.model)

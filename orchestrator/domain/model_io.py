@@ -13,6 +13,14 @@ from typing import Any, Literal
 from orchestrator.domain.normalise import outcome_hash
 
 ErrorKind = Literal["none", "tool", "malformed", "infrastructure"]
+FinishReason = Literal[
+    "stop", "tool_calls", "length", "refusal", "content_filter", "pause", "error", "lost", "not_sent"
+]
+"""Why a reply ended: all was said; calls are asked for; it was cut at its greatest length; the model declined; a filter
+of the endpoint's took it; the endpoint wants to be asked to go on. The last three are turns that got no reply: the
+request failed, its reply was lost on the way, or a guard kept it from being sent."""
+DECLINED: frozenset[FinishReason] = frozenset({"refusal", "content_filter"})
+"""A reply that ended so says nothing about the work, whatever its text."""
 
 _BRIEF_CHARS = 80
 _TELLING = ("command", "pattern", "path", "description", "summary", "reason", "justification")
@@ -91,15 +99,25 @@ class ModelReply:
     text: str
     calls: tuple[ToolCall, ...] = ()
     prompt_tokens: int = 0
+    """With those that the endpoint's cache served or took in."""
     cached_tokens: int = 0
+    """Of the prompt's, served from the endpoint's cache."""
+    cache_write_tokens: int = 0
+    """Of the prompt's, written to it, which some endpoints price apart."""
     completion_tokens: int = 0
+    """With those of the reasoning."""
+    reasoning_tokens: int = 0
+    """Of the completion's."""
     estimated: bool = False
     cost_usd: float | None = 0.0
     latency_ms: float = 0.0
     wait_ms: float = 0.0
     retries: int = 0
-    finish_reason: str
+    finish_reason: FinishReason
     model: str
+    message: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """The assistant's message as it came, in the form of its wire, to be sent back so; empty where there is none. Not
+    stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agents.chat.openai_adapter import OpenAIChat
+from agents.chat.model_chat import ModelChat
 from agents.scripted.server import ScriptedModel, serve
 from agents.session import ChatSession, Opening
 from agents.tools import catalogue
@@ -72,7 +72,7 @@ def sit(workspace: Workspace) -> Iterator[Sit]:
             model = running.enter_context(serve({"conversations": [conversation]}))
             clock = FixedClock()
             asked = ModelSettings(name="scripted", base_url=model.base_url, **settings)
-            chat = OpenAIChat(asked, clock=clock, env={"OPENAI_API_KEY": KEY})
+            chat = ModelChat(asked, clock=clock, env={"OPENAI_API_KEY": KEY})
             running.callback(chat.close)
             tools = {"worker": catalogue.WORKER, "verifier": catalogue.VERIFIER, "planner": catalogue.PLANNER}[role]
             opening = Opening("You work.", "Task: t\nAttempt: 1", {"diff": "the whole diff"})

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from agents.chat.estimate import Estimator
 from agents.chat.json_tools import asked_call
 from agents.chat.port import Message
-from agents.transcript import RESULT_CHARS, Remark, Transcript, Turn, cut, excerpt
+from agents.transcript import RESULT_CHARS, Remark, Transcript, Turn, assistant_message, cut, excerpt
 from agents.window import Composed, Window, WindowLimits, compose, select
 
 HEAD: tuple[Message, ...] = ({"role": "system", "content": "Be a worker."}, {"role": "user", "content": "Task: t"})
@@ -35,7 +35,7 @@ class Talk:
         """One reply with a call for each result."""
         asked = [asked_call(f"c{self.calls + i}", "read_file", arguments) for i in range(len(results))]
         self.calls += len(results)
-        self.transcript.say(text, asked)
+        self.transcript.say(assistant_message(text, asked), asked)
         for call, result in zip(asked, results, strict=True):
             self.transcript.answer(call.call_id, result, "ok")
 
@@ -100,28 +100,27 @@ def _digest(messages: Sequence[Message]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("reserved", "others", "total", "others_kept"),
-    [(14, 30, 20, 6), (17, 30, 20, 3), (26, 30, 19, 3), (20, 30, 19, 3), (26, 0, 19, 0), (0, 30, 20, 20), (2, 3, 5, 3)],
+    ("reserved", "others", "kept"),
+    [(1, [1] * 30, 19), (14, [1] * 30, 6), (17, [1] * 30, 3), (26, [1] * 30, 3), (26, [], 0), (1, [5] * 30, 3)],
 )
-def test_reserved_items_come_first_but_leave_room(reserved: int, others: int, total: int, others_kept: int) -> None:
-    """With 20 places: reserved ones stay, at least 3 others too, and a digest of reserved takes one."""
-    flags = [True] * reserved + [False] * others
-    kept = select(flags, 20, 3)
-    assert len(kept) == total
-    assert sum(not flags[i] for i in kept) == others_kept
-    assert [i for i in kept if not flags[i]] == list(range(len(flags) - others_kept, len(flags)))[:others_kept]
+def test_the_last_turn_stays_whole_and_leaves_room(reserved: int, others: list[int], kept: int) -> None:
+    """With 20 places: a turn of so many calls stays, and the newest others that fit beside it, at least 3."""
+    chosen = select([*others, reserved], [False] * len(others) + [True], 20, 3)
+    assert chosen == tuple(range(len(others) - kept, len(others) + 1))
 
 
-@given(st.lists(st.booleans(), max_size=80), st.integers(0, 30), st.integers(0, 5))
-def test_selection_never_exceeds_its_places(flags: list[bool], keep: int, least: int) -> None:
-    """Whatever is reserved, at most `keep` items stay, in order, the newest of each kind."""
-    kept = select(flags, keep, least)
-    assert len(kept) <= keep
+@given(st.lists(st.tuples(st.integers(1, 9), st.booleans()), max_size=80), st.integers(0, 30), st.integers(0, 5))
+def test_selection_never_exceeds_its_places(items: list[tuple[int, bool]], keep: int, least: int) -> None:
+    """Whatever is reserved stays; of the others the newest, no more than fit or than must stay."""
+    weights, flags = [weight for weight, _ in items], [flag for _, flag in items]
+    kept = select(weights, flags, keep, least)
     assert list(kept) == sorted(set(kept))
-    for kind in (True, False):
-        of_kind = [i for i in range(len(flags)) if flags[i] is kind]
-        chosen = [i for i in kept if flags[i] is kind]
-        assert chosen == of_kind[len(of_kind) - len(chosen) :]
+    assert {i for i, flag in enumerate(flags) if flag} <= set(kept)
+    others = [i for i, flag in enumerate(flags) if not flag]
+    chosen = [i for i in kept if not flags[i]]
+    assert chosen == others[len(others) - len(chosen) :]
+    assert len(chosen) >= min(least, len(others))
+    assert len(chosen) <= least or sum(weights[i] for i in kept) <= keep
 
 
 # --- compaction ----------------------------------------------------------------------------------------------------
@@ -289,7 +288,8 @@ def test_any_transcript_fits_and_keeps_its_pairs(
         if isinstance(turn, list):
             talk.turn(*(filling * (size // len(filling)) for size in turn), text="Looking.")
         else:
-            talk.transcript.say("thinking", ()) if turn == "text" else talk.transcript.remind("go on")
+            said = assistant_message("thinking", ())
+            talk.transcript.say(said, ()) if turn == "text" else talk.transcript.remind("go on")
         composed = talk.compose("notice")
         assert composed.tokens == Estimator().request(composed.messages) <= cap
         assert len(_in_full(composed.messages)) <= 50
@@ -309,7 +309,7 @@ def test_no_message_is_shrunk_to_nothing(shrink: int) -> None:
     """A few short words cut to a share of themselves still say something: endpoints refuse an empty message."""
     talk = _talk()
     talk.turn("", "", text="Looking.")
-    talk.transcript.say("ok", ())
+    talk.transcript.say(assistant_message("ok", ()), ())
     _check_pairs(talk.compose("notice", shrink=shrink, send=False).messages)
 
 
@@ -394,7 +394,8 @@ def test_an_excerpt_is_one_short_line(text: str) -> None:
 def test_a_transcript_takes_one_result_per_call() -> None:
     """A second result, or one for a call that nobody made, is refused; a turn joins when all are answered."""
     transcript = Transcript(HEAD)
-    transcript.say("", [asked_call("a", "search", "{}"), asked_call("b", "search", "{}")])
+    asked = [asked_call("a", "search", "{}"), asked_call("b", "search", "{}")]
+    transcript.say(assistant_message("", asked), asked)
     transcript.answer("b", "second", "ok")
     assert (transcript.unanswered, transcript.entries) == (("a",), [])
     for unknown in ("b", "c"):
@@ -404,5 +405,5 @@ def test_a_transcript_takes_one_result_per_call() -> None:
     turn = transcript.entries[0]
     assert isinstance(turn, Turn)
     assert [pair.result for pair in turn.pairs] == ["first", "second"]
-    transcript.say("", ())
-    assert transcript.entries[1] == Remark("assistant", "(empty reply)")
+    transcript.say(assistant_message("", ()), ())
+    assert transcript.entries[1] == Remark({"role": "assistant", "content": "(empty reply)"})

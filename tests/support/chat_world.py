@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from agents.chat.openai_adapter import OpenAIChat
+from agents.chat.model_chat import ModelChat
 from agents.chat.port import ChatRequest
 from agents.scripted.server import ScriptedModel, serve
 from orchestrator.config.settings import ModelSettings
@@ -43,7 +43,7 @@ class FixedClock:
 class World:
     """A chat, the scripted model behind it, and what was waited for."""
 
-    chat: OpenAIChat
+    chat: ModelChat
     model: ScriptedModel
     clock: FixedClock
     waits: list[str]
@@ -54,7 +54,7 @@ def world(*replies: Mapping[str, Any], then: str = "error", **settings: Any) -> 
     """A chat with a scripted model that gives these replies."""
     with serve({"conversations": [{"replies": list(replies), "then": then}]}) as model:
         clock, waits = FixedClock(), list[str]()
-        chat = OpenAIChat(
+        chat = ModelChat(
             ModelSettings(name="scripted", base_url=model.base_url, **settings),
             clock=clock,
             env={"OPENAI_API_KEY": KEY},

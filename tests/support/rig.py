@@ -15,7 +15,7 @@ from typing import Any
 
 from agents.chat.estimate import Estimator
 from agents.chat.json_tools import asked_call
-from agents.chat.port import ChatRequest, Message, ToolSchema, uncounted
+from agents.chat.port import ChatRequest, Message, ToolSchema, unheard
 from agents.session import ChatSession, Opening
 from agents.tools.catalogue import WORKER
 from orchestrator.domain.assignment import GrantRequest
@@ -85,11 +85,20 @@ class RandomChat:
         """As the real adapter does."""
         return self.estimator.request(messages, tools)
 
-    def price(self, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> float | None:
+    def price(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """A dollar per million tokens."""
         return (prompt_tokens + completion_tokens) / 1e6
 
-    def complete(self, request: ChatRequest, on_lost: Callable[[str], None] = uncounted) -> ModelReply:
+    def said(self, reply: ModelReply) -> Message:
+        """No reply here has a message to send back."""
+        return reply.message
+
+    def complete(
+        self,
+        request: ChatRequest,
+        on_lost: Callable[[str], None] = unheard,
+        on_text: Callable[[str], None] = unheard,
+    ) -> ModelReply:
         """The next thing drawn."""
         said = self.says[len(self.requests) % len(self.says)]
         self._sent(request)
@@ -98,6 +107,7 @@ class RandomChat:
             self._sent(request)
         if said.error is not None:
             raise said.error("drawn")
+        on_text(said.text)
         calls = tuple(
             asked_call(f"c{len(self.requests)}.{n}", name, arguments) for n, (name, arguments) in enumerate(said.calls)
         )
@@ -107,7 +117,7 @@ class RandomChat:
             calls=calls,
             prompt_tokens=prompt,
             completion_tokens=20,
-            cost_usd=self.price(prompt, 0, 20),
+            cost_usd=self.price(prompt, 20),
             latency_ms=1.0,
             finish_reason="tool_calls" if calls else "stop",
             model=self.model,
@@ -142,10 +152,15 @@ class WatchedSession(ChatSession):
     asked: list[str]
     requests: list[ModelRequest]
 
-    def send(self, request: ModelRequest, on_lost: Callable[[str], None] = uncounted) -> ModelReply:
+    def send(
+        self,
+        request: ModelRequest,
+        on_lost: Callable[[str], None] = unheard,
+        on_text: Callable[[str], None] = unheard,
+    ) -> ModelReply:
         """As it is."""
         self.requests.append(request)
-        reply = super().send(request, on_lost)
+        reply = super().send(request, on_lost, on_text)
         self.asked += [call.call_id for call in reply.calls]
         return reply
 

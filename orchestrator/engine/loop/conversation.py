@@ -7,7 +7,7 @@ and here alone a Stop ends the conversation, so that no role can ignore it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -79,6 +79,7 @@ class Conversation:
         controls: ControlEffects | None,
         clock: Clock,
         cancelled: CancelToken,
+        on_text: Callable[[str], None] = lambda _text: None,
         tree: str = "",
         base_files: frozenset[str] = frozenset(),
     ) -> None:
@@ -91,6 +92,7 @@ class Conversation:
         self._ending_tools = session.control_tools & FINISHING_NAMES
         self._clock = clock
         self._cancelled = cancelled
+        self._on_text = on_text
         self._base_files = base_files
         self._last_turn: Stop | None = None
         self._turn: TurnRequested  # the newest
@@ -128,7 +130,7 @@ class Conversation:
             request = self._session.compose(self._notice(), shrink=shrink)
             self._request(request)
             try:
-                return self._replied(self._session.send(request, self._again))
+                return self._replied(self._session.send(request, self._again, self._on_text))
             except ModelError as error:
                 settled = ReplyReceived.lost if isinstance(error, ReplyLostError) else ReplyReceived.without_reply
                 self._settle(settled(self._turn, str(error), self._clock.now()))

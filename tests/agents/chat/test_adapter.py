@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from agents.chat.completions import STREAMING
 from agents.chat.json_tools import tool_calls_in_text
 from agents.chat.limiter import RateLimits
-from agents.chat.openai_adapter import OpenAIChat
+from agents.chat.model_chat import ModelChat
 from agents.chat.port import Chat, ChatRequest
-from agents.chat.stream import STREAMING
 from agents.scripted.server import serve
 from orchestrator.config.settings import ModelSettings, PriceSettings
 from orchestrator.domain.errors import ModelRefusedError
@@ -150,7 +150,7 @@ def test_no_key_means_no_authorization_header() -> None:
     """A key is optional where the endpoint's address is set."""
     with world(OK, OK) as w:
         settings = ModelSettings(name="scripted")
-        OpenAIChat(settings, clock=w.clock, env={"OPENAI_BASE_URL": w.model.base_url}).complete(HELLO)
+        ModelChat(settings, clock=w.clock, env={"OPENAI_BASE_URL": w.model.base_url}).complete(HELLO)
     assert w.model.authorizations == [""]
 
 
@@ -170,7 +170,7 @@ def test_the_rate_limit_is_shared_by_endpoint_and_key(monkeypatch: pytest.Monkey
         monkeypatch.delenv("NO_PROXY", raising=False)
         clock, limits, waits = FixedClock(), RateLimits(), list[str]()
         settings = ModelSettings(name="m", base_url="http://model.test/v1", rate_limit=60)
-        one, other = (OpenAIChat(settings, clock=clock, env={}, limits=limits, on_wait=waits.append) for _ in range(2))
+        one, other = (ModelChat(settings, clock=clock, env={}, limits=limits, on_wait=waits.append) for _ in range(2))
         assert one.complete(HELLO).wait_ms == 0
         assert other.complete(HELLO).wait_ms == pytest.approx(60_000)
     assert "60 requests an hour" in waits[0]
@@ -188,7 +188,7 @@ def test_one_chat_serves_many_threads() -> None:
         {"when": {"task": f"t{n}"}, "replies": [{"text": f"reply {n}", "latency_ms": 20}]} for n in range(8)
     ]
     with serve({"conversations": conversations}) as model:
-        chat = OpenAIChat(ModelSettings(name="m", base_url=model.base_url), clock=FixedClock(), env={})
+        chat = ModelChat(ModelSettings(name="m", base_url=model.base_url), clock=FixedClock(), env={})
         requests = [ChatRequest([{"role": "user", "content": f"Task: t{n}"}]) for n in range(8)] * 3
         with ThreadPoolExecutor(8) as pool:
             texts = [reply.text for reply in pool.map(chat.complete, requests)]
@@ -266,7 +266,7 @@ def test_the_context_length_that_an_endpoint_tells_is_used(
     """Where the settings say nothing, the window is no larger than the endpoint's, and half of it a reply's."""
     with serve({**told, "conversations": [{"replies": [OK]}]}) as model:
         made = ModelSettings(name="scripted", base_url=model.base_url, **settings)
-        chat = OpenAIChat(made, clock=FixedClock(), env={})
+        chat = ModelChat(made, clock=FixedClock(), env={})
         assert (chat.context_window, chat.max_output_tokens) == used
         chat.complete(HELLO)
         chat.close()

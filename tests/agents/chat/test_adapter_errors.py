@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agents.chat.openai_adapter import OpenAIChat
+from agents.chat.model_chat import ModelChat
 from orchestrator.config.settings import ModelSettings
 from orchestrator.domain.errors import (
     ContextLengthError,
@@ -80,7 +80,7 @@ def test_jitter_adds_up_to_a_quarter() -> None:
     """Jitter only lengthens a wait, by a quarter at most."""
     with world({"fault": {"status": 503}}, OK) as w:
         settings = ModelSettings(name="scripted", base_url=w.model.base_url)
-        OpenAIChat(settings, clock=w.clock, env={}, jitter=lambda: 1.0).complete(HELLO)
+        ModelChat(settings, clock=w.clock, env={}, jitter=lambda: 1.0).complete(HELLO)
     assert w.clock.slept == [2.5]
 
 
@@ -140,7 +140,7 @@ def test_a_refused_connection_is_an_unavailable_model() -> None:
         settings = ModelSettings(name="scripted", base_url=gone.model.base_url, retries=1)
     clock = FixedClock()
     with pytest.raises(ModelUnavailableError, match="OPENAI_BASE_URL") as caught:
-        OpenAIChat(settings, clock=clock, env={}).complete(HELLO)
+        ModelChat(settings, clock=clock, env={}).complete(HELLO)
     assert len(clock.slept) == 1
     assert "refused" in str(caught.value)
 
@@ -225,7 +225,7 @@ def test_a_wait_can_be_interrupted() -> None:
 
     with world({"fault": {"status": 503}}, OK) as w, pytest.raises(KeyboardInterrupt):
         settings = ModelSettings(name="scripted", base_url=w.model.base_url)
-        OpenAIChat(settings, clock=Impatient(), env={}).complete(HELLO)
+        ModelChat(settings, clock=Impatient(), env={}).complete(HELLO)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_settings_that_cannot_work_are_the_users_to_change(
 ) -> None:
     """No key, no model, no URL: exit code 2, and the variable is named, never its value."""
     with pytest.raises(UserError) as caught:
-        OpenAIChat(ModelSettings(**settings), clock=FixedClock(), env=env)
+        ModelChat(ModelSettings(**settings), clock=FixedClock(), env=env)
     assert caught.value.exit_code == 2
     assert all(name in str(caught.value) for name in named)
     assert not [value for value in env.values() if value.strip() and value in str(caught.value)]

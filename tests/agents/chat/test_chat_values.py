@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.chat.completion import completion, decode_reply
+from agents.chat.completions import Completions
 from agents.chat.estimate import Estimator, text_tokens
 from agents.chat.failures import MalformedReplyError
 from agents.chat.json_tools import tool_calls_in_text
 from agents.chat.limiter import TokenBucket
 from agents.chat.prices import AS_OF, price_of
+from agents.chat.wire import decode_reply
 from orchestrator.config.settings import PriceSettings
 
 JSON = st.recursive(
@@ -197,7 +198,7 @@ def test_any_json_is_a_completion_or_malformed(value: Any) -> None:
     for reply in (value, {"choices": value}, {"choices": [value]}, {"choices": [{"message": value}]}):
         for body in (reply, {"choices": [{"message": {"tool_calls": value, "content": value}}], "usage": value}):
             try:
-                completion(decode_reply(json.dumps(body).encode()))
+                Completions().reply(decode_reply(json.dumps(body).encode()))
             except MalformedReplyError:
                 continue
 
@@ -205,6 +206,6 @@ def test_any_json_is_a_completion_or_malformed(value: Any) -> None:
 def test_calls_without_ids_or_with_the_same_get_their_own() -> None:
     """Servers that send no id, or one id twice, or arguments as an object, are understood."""
     calls = [{"function": {"name": "f", "arguments": {"a": 1}}}, {"id": "x", "function": {"name": "g"}}] * 2
-    found = completion({"choices": [{"message": {"tool_calls": calls}}]}).calls
+    found = Completions().reply({"choices": [{"message": {"tool_calls": calls}}]}).calls
     assert len({call.call_id for call in found}) == 4
     assert [call.arguments_json for call in found] == ['{"a": 1}', "{}"] * 2

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agents.chat.openai_adapter import OpenAIChat
+from agents.chat.model_chat import ModelChat
 from agents.chat.port import ChatRequest
 from agents.chat.probe import probe_endpoint
 from agents.scripted.conversations import Conversations
@@ -115,7 +115,7 @@ def test_no_match_names_what_was_looked_for() -> None:
     """A request that no entry answers is refused, and adapter and user see why."""
     entry = {"when": {"role": "planner", "task": "a"}, "replies": [{"text": "x"}]}
     with serve({"conversations": [entry]}) as model:
-        chat = OpenAIChat(ModelSettings(name="m", base_url=model.base_url), clock=FixedClock(), env={})
+        chat = ModelChat(ModelSettings(name="m", base_url=model.base_url), clock=FixedClock(), env={})
         with pytest.raises(ModelRefusedError, match=r"role worker .* 'Task: b'"):
             chat.complete(ChatRequest([{"role": "user", "content": "Task: b"}], [tool("finish_task")]))
         chat.close()
@@ -125,7 +125,7 @@ def test_a_prompt_beyond_context_chars_is_refused_until_it_shrinks() -> None:
     """The limit consumes no reply."""
     entry = {"replies": [{"text": "fits"}], "context_chars": 300}
     with serve({"conversations": [entry]}) as model:
-        chat = OpenAIChat(ModelSettings(name="m", base_url=model.base_url), clock=FixedClock(), env={})
+        chat = ModelChat(ModelSettings(name="m", base_url=model.base_url), clock=FixedClock(), env={})
         first = {"role": "user", "content": "Task: a"}
         with pytest.raises(ContextLengthError):
             chat.complete(ChatRequest([first, {"role": "user", "content": "x" * 300}]))
@@ -145,12 +145,12 @@ def test_a_client_that_left_gets_the_slow_reply_on_its_next_try() -> None:
     with serve({"conversations": [{"replies": [{"text": "a", "latency_ms": 400}, {"text": "b"}]}]}) as model:
         settings = ModelSettings(name="m", base_url=model.base_url, retries=0)
         request = ChatRequest([{"role": "user", "content": "x"}])
-        hasty = OpenAIChat(settings.model_copy(update={"timeout_s": 0.1}), clock=FixedClock(), env={})
+        hasty = ModelChat(settings.model_copy(update={"timeout_s": 0.1}), clock=FixedClock(), env={})
         with pytest.raises(ModelUnavailableError, match="within"):
             hasty.complete(request)
         while model.open_exchanges:
             time.sleep(0.01)
-        patient = OpenAIChat(settings, clock=FixedClock(), env={})
+        patient = ModelChat(settings, clock=FixedClock(), env={})
         assert patient.complete(request).text == "a"
         patient.close()
 
@@ -241,7 +241,7 @@ def test_a_probe_compares_the_context_length_that_the_endpoint_tells(told: int, 
     """A context_window larger than the endpoint's is named with the right value."""
     with serve({"context_length": told, "conversations": [{"replies": [REPORT]}]}) as model:
         settings = ModelSettings(name="scripted", base_url=model.base_url, context_window=128_000)
-        chat = OpenAIChat(settings, clock=FixedClock(), env={})
+        chat = ModelChat(settings, clock=FixedClock(), env={})
         (found,) = [each for each in probe_endpoint(chat) if each.check == "context length"]
         chat.close()
     assert (found.ok, str(told) in found.detail) == (ok, True)

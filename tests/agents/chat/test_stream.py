@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from agents.chat.completion import completion
+from agents.chat.completions import STREAMING, Completions
 from agents.chat.failures import MalformedReplyError
-from agents.chat.openai_adapter import OpenAIChat
-from agents.chat.stream import STREAMING, is_event_stream, streamed_completion
+from agents.chat.model_chat import ModelChat
+from agents.chat.sse import EventReader, is_event_stream
 from agents.scripted.server import serve
 from orchestrator.config.settings import ModelSettings
 from orchestrator.domain.model_io import ModelReply
@@ -28,10 +29,24 @@ def events(*choices: dict[str, Any], end: str = "\n\n", done: bool = True) -> by
     return "".join(f"data: {each}{end}" for each in data).encode()
 
 
+def joined(body: bytes) -> Mapping[str, Any]:
+    """What a stream makes when it comes a byte at a time, as when it comes at once."""
+    at_once, by_bytes = EventReader(), EventReader()
+    whole = [*at_once.feed(body), *at_once.end()]
+    pieces = [event for byte in body for event in by_bytes.feed(bytes((byte,)))]
+    assert [*pieces, *by_bytes.end()] == whole
+    return Completions().joined(whole)
+
+
+def read(body: bytes) -> ModelReply:
+    """The reply that a stream is."""
+    return Completions().reply(joined(body))
+
+
 def called(*parts: dict[str, Any]) -> list[tuple[str, str]]:
     """The (tool, arguments) that deltas of tool calls make."""
     body = events(*({"delta": {"tool_calls": [part]}} for part in parts), FINISH)
-    return [(call.tool, call.arguments_json) for call in completion(streamed_completion(body)).calls]
+    return [(call.tool, call.arguments_json) for call in read(body).calls]
 
 
 def part(name: str | None = None, arguments: str | None = None, **more: Any) -> dict[str, Any]:
@@ -57,7 +72,7 @@ TEXT = events({"delta": {"role": "assistant", "content": "data:[DONE]"}}, {"delt
 )
 def test_a_stream_is_read_as_servers_write_it(body: bytes) -> None:
     """Line ends, comments, other fields and a missing end mark change nothing; usage comes with the last event."""
-    reply = completion(streamed_completion(body))
+    reply = read(body)
     assert is_event_stream(body)
     assert (reply.text, reply.finish_reason, reply.model) == ("data:[DONE]\n\n", "stop", "m")
     assert (reply.prompt_tokens, reply.completion_tokens, reply.estimated) == (7, 3, False)
@@ -100,7 +115,7 @@ def test_fields_that_we_do_not_know_are_kept() -> None:
         {"delta": {"reasoning_content": "ink", "score": 2, "tool_calls": [signed]}},
         FINISH,
     )
-    message = streamed_completion(body)["choices"][0]["message"]
+    message = joined(body)["choices"][0]["message"]
     assert (message["reasoning_content"], message["score"]) == ("I think", 2)
     assert message["tool_calls"][0]["extra_content"] == {"google": {"thought_signature": "s"}}
 
@@ -108,12 +123,12 @@ def test_fields_that_we_do_not_know_are_kept() -> None:
 def test_content_in_parts_is_joined() -> None:
     """Text among lists of parts is one more part."""
     body = events({"delta": {"content": [{"type": "text", "text": "a"}]}}, {"delta": {"content": "b"}}, FINISH)
-    assert completion(streamed_completion(body)).text == "ab"
+    assert read(body).text == "ab"
 
 
 def _read(body: bytes) -> ModelReply | None:
     try:
-        return completion(streamed_completion(body))
+        return read(body)
     except MalformedReplyError:
         return None
 
@@ -143,7 +158,7 @@ def test_an_error_in_the_stream_is_judged_by_its_code() -> None:
     told: list[str] = []
     with world({"fault": {"status": 200, "body": json.dumps(error)}}, OK) as w:
         assert w.chat.complete(HELLO, told.append).text == "Hi."
-    merged = streamed_completion(events(begun, error, done=False))
+    merged = joined(events(begun, error, done=False))
     assert (merged["error"], bool(merged["choices"])) == (error["error"], True)
 
 
@@ -171,7 +186,7 @@ def test_an_endpoint_that_answers_whole_is_not_asked_for_streams_again() -> None
     script = {"streams": False, "conversations": [{"replies": [OK, {**slow, "latency_ms": 400}]}]}
     with serve(script) as model:
         settings = ModelSettings(name="scripted", base_url=model.base_url, idle_timeout_s=0.2, timeout_s=30)
-        chat = OpenAIChat(settings, clock=FixedClock(), env={})
+        chat = ModelChat(settings, clock=FixedClock(), env={})
         assert [chat.complete(HELLO).text, chat.complete(HELLO).text] == ["Hi.", "Hi."]
         chat.close()
     assert ["stream" in request for request in model.requests] == [True, False]

@@ -10,7 +10,7 @@ from agents.chat.json_tools import asked_call
 from agents.tools.catalogue import VERIFIER
 from agents.tools.port import ToolEnv
 from agents.tools.toolbox import Toolbox
-from agents.transcript import Transcript
+from agents.transcript import Transcript, assistant_message
 from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.ports import Workspace
 from orchestrator.workspace.sandbox import probe_sandbox
@@ -75,7 +75,8 @@ def test_a_command_that_takes_too_long_is_stopped(do: Do) -> None:
 def transcript() -> Transcript:
     """One call with a long result."""
     made = Transcript(())
-    made.say("", [asked_call("long", "run_command", "{}")])
+    asked = [asked_call("long", "run_command", "{}")]
+    made.say(assistant_message("", asked), asked)
     made.answer("long", "".join(f"line {n}\n" for n in range(400)), "ok")
     return made
 

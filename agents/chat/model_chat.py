@@ -1,4 +1,4 @@
-"""The chat port over any endpoint that speaks the OpenAI chat completions API."""
+"""The chat port over any endpoint, by one of the wires."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from typing import Any
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
 
+from agents.chat.client import EndpointClient
 from agents.chat.context_length import told_context_length
 from agents.chat.endpoint import model_endpoint
 from agents.chat.estimate import Estimator, text_tokens
 from agents.chat.failures import RetryableError, UnsupportedFieldError
 from agents.chat.json_tools import as_text_request, tool_calls_in_text, tools_text
 from agents.chat.limiter import SHARED, RateLimits, TokenBucket
-from agents.chat.port import ChatRequest, Message, ToolSchema, uncounted
-from agents.chat.prices import cost_usd, price_of
-from agents.chat.stream import STREAMING
-from agents.chat.wire import Wire
+from agents.chat.port import ChatRequest, Message, ToolSchema, unheard
+from agents.chat.prices import cost_usd, most_cost_usd, price_of
+from agents.chat.wire import RequestOptions, WireName
+from agents.chat.wires import likely_wires, open_wire
 from orchestrator.config.keys import DEFAULT_BASE_URL
 from orchestrator.config.settings import LEAST_CONTEXT_WINDOW, ModelSettings
 from orchestrator.domain.errors import ModelUnavailableError, ReplyLostError
@@ -40,7 +41,7 @@ class _Waited:
     retries: int = 0
 
 
-class OpenAIChat:
+class ModelChat:
     """One model at one endpoint (the port Chat). Thread-safe: roles and parallel attempts may share it.
 
     `env` holds the key and OPENAI_BASE_URL. `on_wait` is told in a sentence of every wait before it begins; it and
@@ -60,15 +61,20 @@ class OpenAIChat:
         self.model = settings.name
         self.learnt: frozenset[str] = frozenset()  # the fields that the endpoint refused, sent otherwise since
         self._settings, self._clock, self._on_wait, self._jitter = settings, clock, on_wait, jitter
-        self._wire = Wire(self.endpoint, idle_s=settings.idle_timeout_s, total_s=settings.timeout_s, clock=clock)
+        self._client = self._connected(likely_wires(settings.api, self.endpoint)[0])
         limited = settings.rate_limit > 0 and not self.endpoint.loopback
         self._bucket: TokenBucket | None = limits.bucket(self.endpoint, settings.rate_limit) if limited else None
         self._estimator = Estimator()
         self._price = price_of(settings.name, settings.price)
 
+    def _connected(self, wire_name: WireName) -> EndpointClient:
+        wire, sdk = open_wire(wire_name, self.endpoint)
+        idle_s, total_s = self._settings.idle_timeout_s, self._settings.timeout_s
+        return EndpointClient(self.endpoint, wire, sdk, idle_s=idle_s, total_s=total_s, clock=self._clock)
+
     def close(self) -> None:
         """Close the kept connections."""
-        self._wire.close()
+        self._client.close()
 
     @cached_property
     def told_context_length(self) -> int | None:
@@ -92,11 +98,11 @@ class OpenAIChat:
     @property
     def streams(self) -> bool:
         """Whether replies are asked for as streams: until the endpoint refuses that, or answers whole all the same."""
-        return self._wire.streams and not STREAMING.keys() & self.learnt
+        return self._client.streams and not {"stream", "stream_options"} & self.learnt
 
     def _look(self, path: str) -> Mapping[str, Any]:
         try:
-            return self._wire.look(path)
+            return self._client.look(path)
         except UnsupportedFieldError as error:
             raise error.refusal from None
         except RetryableError as error:
@@ -107,13 +113,20 @@ class OpenAIChat:
         written = text_tokens(tools_text(())) if tools and self._settings.tools == "json" else 0
         return self._estimator.request(messages, tools) + written
 
-    def price(self, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> float | None:
-        """US dollars, or None when the model's price is unknown."""
-        if self._price is None:
-            return None
-        return cost_usd(self._price, prompt_tokens, cached_tokens, completion_tokens)
+    def price(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """US dollars at most, or None when the model's price is unknown."""
+        return None if self._price is None else most_cost_usd(self._price, prompt_tokens, completion_tokens)
 
-    def complete(self, request: ChatRequest, on_lost: Callable[[str], None] = uncounted) -> ModelReply:
+    def said(self, reply: ModelReply) -> Message:
+        """A reply's message as it stands in later requests (port Chat)."""
+        return self._client.wire.said(reply)
+
+    def complete(
+        self,
+        request: ChatRequest,
+        on_lost: Callable[[str], None] = unheard,
+        on_text: Callable[[str], None] = unheard,
+    ) -> ModelReply:
         """The model's reply. 429, 5xx, connection errors, timeouts and replies that are no completions are tried
         again up to `retries` times. Raises ModelRefusedError, ModelUnavailableError, ContextLengthError."""
         waited = _Waited(self._clock.monotonic())
@@ -126,39 +139,38 @@ class OpenAIChat:
             reraise=True,
         )
         try:
-            answer = retrying(self._try, request, waited)
+            answer = retrying(self._try, request, waited, on_text)
         except RetryableError as error:
             raise self._unavailable(error, tries=self._settings.retries + 1) from None
         return self._reply(request, answer, waited)
 
-    def _try(self, request: ChatRequest, waited: _Waited) -> ModelReply:
+    def _try(self, request: ChatRequest, waited: _Waited, on_text: Callable[[str], None]) -> ModelReply:
         """One try. A field that the endpoint does not take is sent otherwise from then on, and the request again."""
+        settings = self._settings
+        shown = as_text_request(request) if settings.tools == "json" else request
         while True:
             waited.seconds += self._await_turn()
-            before, body = self.learnt, self._body(request)
+            options = self._options(json_object=shown is not request and bool(request.tools))
+            body = self._client.wire.body(shown, options)
             try:
-                return self._wire.chat(body)
+                return self._client.ask({**body, **settings.extra}, on_text)
             except UnsupportedFieldError as error:
-                if error.name in before or error.name not in body:
+                if error.name in options.learnt or error.name not in body:
                     raise error.refusal from None
                 self.learnt |= {error.name}
 
-    def _body(self, request: ChatRequest) -> dict[str, Any]:
-        settings, learnt = self._settings, self.learnt
-        shown = as_text_request(request) if settings.tools == "json" else request
-        body: dict[str, Any] = {"model": settings.name, "messages": shown.messages}
-        if shown.tools:
-            body["tools"] = shown.tools
-            body["tool_choice"] = _tool_choice(shown.tool_choice, plain="tool_choice" in learnt)
-        if settings.temperature is not None and "temperature" not in learnt:
-            body["temperature"] = settings.temperature
-        if not {"max_tokens", "max_completion_tokens"} <= learnt:
-            body["max_completion_tokens" if "max_tokens" in learnt else "max_tokens"] = self.max_output_tokens
-        if settings.tools == "json" and request.tools and "response_format" not in learnt:
-            body["response_format"] = {"type": "json_object"}
-        if self.streams:
-            body |= STREAMING
-        return body | settings.extra
+    def _options(self, *, json_object: bool) -> RequestOptions:
+        settings = self._settings
+        return RequestOptions(
+            model=settings.name,
+            max_output_tokens=self.max_output_tokens,
+            temperature=settings.temperature,
+            effort=settings.effort,
+            reasoning_tokens=settings.reasoning_tokens,
+            streams=self.streams,
+            json_object=json_object,
+            learnt=self.learnt,
+        )
 
     def _await_turn(self) -> float:
         """Wait for the rate limit; returns the seconds."""
@@ -203,14 +215,14 @@ class OpenAIChat:
     def _reply(self, request: ChatRequest, answer: ModelReply, waited: _Waited) -> ModelReply:
         """The answer with what only we know of it."""
         if self._settings.tools == "json" and request.tools and not answer.calls:
-            answer = replace(answer, calls=tool_calls_in_text(answer.text))
+            answer = replace(answer, calls=tool_calls_in_text(answer.text), message={})
         if answer.estimated:
             written = text_tokens(answer.text) + sum(text_tokens(c.tool + c.arguments_json) for c in answer.calls)
             prompt = self.estimate(request.messages, request.tools)
             answer = replace(answer, prompt_tokens=prompt, completion_tokens=written)
         return replace(
             answer,
-            cost_usd=self.price(answer.prompt_tokens, answer.cached_tokens, answer.completion_tokens),
+            cost_usd=None if self._price is None else cost_usd(self._price, answer),
             latency_ms=(self._clock.monotonic() - waited.since) * 1000,
             wait_ms=waited.seconds * 1000,
             retries=waited.retries,
@@ -222,12 +234,3 @@ def _failure(state: RetryCallState) -> RetryableError:
     error = state.outcome.exception() if state.outcome else None
     assert isinstance(error, RetryableError)  # noqa: S101 - nothing else is tried again
     return error
-
-
-def _tool_choice(choice: str, *, plain: bool) -> str | dict[str, Any]:
-    """The choice as the API has it; `plain` for endpoints that know no more than auto and none."""
-    if choice in ("auto", "none"):
-        return choice
-    if plain:
-        return "auto"
-    return choice if choice == "required" else {"type": "function", "function": {"name": choice}}
