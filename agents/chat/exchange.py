@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import httpx2
 
 from agents.chat.failures import RetryableError
-from agents.chat.sse import EventReader, is_event_stream
+from agents.chat.sse import SseReader, is_event_stream
 from agents.chat.wire import Json
 
 MAX_REPLY_BYTES = 32 * 1024 * 1024
@@ -91,7 +91,7 @@ class Exchange:
             self.result.set_exception(error)
 
     def _read(self, chunks: Iterable[bytes]) -> None:
-        reader = EventReader()
+        reader = SseReader()
         for chunk in chunks:
             self._body += chunk
             self._newest_s = time.monotonic()
