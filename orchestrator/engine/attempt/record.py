@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,11 @@ from orchestrator.domain.lifecycle import TASK_ENDED
 from orchestrator.domain.progress import AttemptFinished, TaskClaimed, TaskEnded
 from orchestrator.domain.run import Claim
 from orchestrator.domain.usage import Usage
-from orchestrator.domain.usage_limits import LEDGER
+from orchestrator.domain.usage_limits import LEDGER, nearest_s
+from orchestrator.domain.verdict import Stop
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded, attempt_result
 from orchestrator.engine.loop.journal import Journal, Subscriber
-from orchestrator.engine.loop.metering import Deadlines, Meter
+from orchestrator.engine.loop.metering import Meter
 from orchestrator.engine.services import Services
 from orchestrator.gates.retry import RetryPolicy
 from orchestrator.guards.guard_set import GuardSet, replay
@@ -44,6 +46,27 @@ def counted_attempts(history: Sequence[AttemptSummary], claim: Claim) -> tuple[A
     task tried again."""
     numbers = range(claim.task.retried_after + 1, claim.number)
     return tuple(attempt for attempt in history if attempt.run_id == claim.run_id and attempt.number in numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """The bounds of time of an attempt, its task and its run together: no command outlives them, the worker's or a
+    check. `journal` holds the attempt's own, `meter` those of task and run (None: nothing is bounded)."""
+
+    journal: Journal
+    meter: Meter | None
+
+    def seconds_left(self, at: datetime) -> float | None:
+        """Until the nearest of them; None without one."""
+        return nearest_s(self.journal.guard_set.seconds_left(at), self.meter.seconds_left(at) if self.meter else None)
+
+    def stop(self, at: datetime) -> Stop | None:
+        """Record the Stop of the one that is reached at the instant `at`; None as long as there is time."""
+        if self.journal.stop is None:
+            verdicts = (*self.journal.guard_set.in_time(at), *(self.meter.in_time(at) if self.meter else ()))
+            self.journal.append_verdicts(verdicts, at)
+        self.journal.flush()
+        return self.journal.stop
 
 
 class AttemptRecord:

@@ -14,9 +14,9 @@ from orchestrator.domain.ports import Workspace
 from orchestrator.domain.progress import CheckFinished, CheckPhase, CheckStarted
 from orchestrator.domain.run import Claim
 from orchestrator.domain.workspace import CommandResult
+from orchestrator.engine.attempt.record import Deadlines
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
-from orchestrator.engine.loop.metering import Deadlines
 from orchestrator.engine.services import Services
 from orchestrator.gates.checks import judge_checks, outcome, passed_over, reused, without_answer
 from orchestrator.gates.scope import judge_effect, judge_outputs, judge_scope, judge_size, nested_repository
