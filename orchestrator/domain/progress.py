@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from orchestrator.domain.attempt import CheckPhase
 from orchestrator.domain.verdict import Refuse, Stop, Warn
 
 
@@ -100,10 +101,6 @@ class GuardSpoke(_OfAttempt):
     """A guard warned, refused a call or stopped the attempt."""
 
     verdict: Warn | Refuse | Stop
-
-
-CheckPhase = Literal["verification", "merge"]
-"""What a command is run over: the work that was handed in, or its merge with the run's head."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

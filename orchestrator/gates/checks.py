@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
-from orchestrator.domain.attempt import Check
+from orchestrator.domain.attempt import Check, CheckPhase
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.workspace import AbsentFile, CommandResult
 from orchestrator.gates.finding import make_finding
@@ -61,10 +61,11 @@ def passed_over(tree: str, checks: Iterable[Check]) -> Mapping[str, Check]:
     return passed
 
 
-def reused(check: Check, *, check_id: str, pass_id: str, at: datetime) -> Check:
+def reused(check: Check, *, check_id: str, phase: CheckPhase, pass_id: str, at: datetime) -> Check:
     """What a new pass records of a check that passed before, over the same tree: its result, and where it ran."""
     ran = check.reused_from or check.id
-    return replace(check, id=check_id, pass_id=pass_id, started_at=at, duration_ms=0.0, reused_from=ran)
+    told = replace(check, id=check_id, phase=phase, pass_id=pass_id)
+    return replace(told, started_at=at, duration_ms=0.0, reused_from=ran)
 
 
 def _failed(check: Check, workspace_root: str, absent: tuple[AbsentFile, ...]) -> Finding:

@@ -42,11 +42,12 @@ def test_a_failure_that_names_an_absent_file_says_so() -> None:
 
 
 def test_what_stands_for_a_check_names_the_one_that_ran() -> None:
-    """Reused twice, it still leads to the run itself; the result is that run's, the instant its own, the time none."""
+    """Reused twice, it still leads to the run itself; the result is that run's, phase and instant are its own."""
     later = datetime(2026, 1, 2, tzinfo=UTC)
-    once = reused(RAN, check_id="a2:check1", pass_id="a2:pass1", at=later)
-    twice = reused(once, check_id="a3:check1", pass_id="a3:pass1", at=later)
+    once = reused(RAN, check_id="a2:check1", phase="verification", pass_id="a2:pass1", at=later)
+    twice = reused(once, check_id="a3:check1", phase="merge", pass_id="a3:merge1", at=later)
     assert once.reused_from == twice.reused_from == RAN.id
     assert (once.started_at, once.duration_ms, once.pass_id) == (later, 0.0, "a2:pass1")
+    assert (once.phase, twice.phase) == ("verification", "merge")
     assert (once.outcome, once.exit_code, once.output, once.tree) == ("passed", 0, "3 passed", "tree1")
     assert passed_over("tree1", [RAN, once]) == {"pytest": RAN}

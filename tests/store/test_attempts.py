@@ -83,7 +83,7 @@ def test_a_check_that_was_not_run_again_names_the_one_that_was(any_graph: GraphS
     claim = claimed(any_graph, run)
     older = Check(f"{claim.attempt_id}:c1", "lint", 0, "passed", 9.0, "", T0, "verification", "pass1")
     ran = dataclasses.replace(older, id=f"{claim.attempt_id}:c2", command="pytest", tree="tree1")
-    again = reused(ran, check_id=f"{claim.attempt_id}:c3", pass_id="merge1", at=T0)
+    again = reused(ran, check_id=f"{claim.attempt_id}:c3", phase="merge", pass_id="merge1", at=T0)
     any_graph.record_checks(claim, [older, ran, again])
     read = any_graph.attempt(claim.attempt_id).checks
     assert read == (older, ran, again)
