@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -70,7 +71,7 @@ def reused(check: Check, *, check_id: str, phase: CheckPhase, pass_id: str, at: 
 
 def _failed(check: Check, workspace_root: str, absent: tuple[AbsentFile, ...]) -> Finding:
     tail = check.output[-_EVIDENCE_CHARS:]
-    named = "".join(f" {missing}" for missing in absent if _stem(missing) in check.output)
+    named = "".join(f" {missing}" for missing in absent if _named_in(check.output, missing))
     return make_finding(
         "check",
         "check_failed",
@@ -83,6 +84,7 @@ def _failed(check: Check, workspace_root: str, absent: tuple[AbsentFile, ...]) -
     )
 
 
-def _stem(missing: AbsentFile) -> str:
-    """The file's name as an import or its error has it."""
-    return missing.path.rpartition("/")[2].partition(".")[0]
+def _named_in(output: str, missing: AbsentFile) -> bool:
+    """Whether the file is named as an import or its error has it: without its suffix, and as a word of its own."""
+    stem = missing.path.rpartition("/")[2].partition(".")[0]
+    return bool(stem) and re.search(rf"(?<![\w-]){re.escape(stem)}(?![\w-])", output) is not None
