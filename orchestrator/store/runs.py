@@ -87,8 +87,8 @@ class Runs(Records):
         return tuple((instant(row["begun"]), instant(row["ended"])) for row in rows)
 
     def spend(self, *, run_id: str | None = None, task_id: str | None = None) -> Usage:
-        """What a run, or a task (within a run if both are given), has cost; reviews included, unsettled turns at what
-        they reserved. Nothing for neither."""
+        """What a run, or a task (within a run if both are given), has cost: reviews and the PM's decisions about its
+        requests included, unsettled turns at what they reserved. Nothing for neither."""
         if task_id is None:
             rows = self._rows("spend_run", runId=run_id)
         else:
