@@ -29,7 +29,7 @@ class Runs(Records):
         `run` with every task that it is about and that is not completed set to pending, but for those whose keys are in
         `leave`. `fresh` cancels an open run and resets the completed ones too. Raises UserError for an unknown plan."""
         row = self._row(run, without=("joined",), name=f"Run {run.id} of {run.plan_id}")
-        told = self._stored(end_properties("cancelled", f"Run {run.id} has begun the plan anew."))
+        told = self._stored(end_properties("cancelled", f"Run {run.id} has begun the plan anew.", ()))
 
         def work(tx: Transaction) -> Run:
             if not tx.run("plan_lock", planId=run.plan_id, runId=run.id):

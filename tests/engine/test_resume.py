@@ -90,6 +90,7 @@ class Stage:
         """The process of an attempt is killed, and the next one sees it."""
         at = self.app.clock.now()
         orphan = Orphan(
+            plan_id=self.plan_id,
             task_id=claim.task.id,
             task_key=claim.task.key,
             attempt_id=claim.attempt_id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 
@@ -100,6 +101,8 @@ def test_a_cancelled_task_ends_its_attempt_and_blocks_what_waits(any_graph: Grap
         LATER,
         1,
     )
+    told = any_graph.query("MATCH (a:Attempt {id: $id}) RETURN a.errorContextJson", {"id": claim.attempt_id}).rows
+    assert json.loads(told[0][0])["next"] == [f"orchestrate retry {claim.task.id}"]
     with pytest.raises(StaleFenceError):
         any_graph.conclude(claim, unfinished())
     any_graph.retry_task(plan.id, retry_of(claim.task.id))

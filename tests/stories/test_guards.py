@@ -199,7 +199,7 @@ def test_every_stop_is_an_issue_with_its_way_out_and_its_beginning(ended: Story)
         report = json.loads(found["errorContextJson"])
         assert (report == {}) is (found["status"] == "accepted")
         if found["status"] == "stopped":
-            assert report["guard"]["code"] == found["stopReason"] and report["next"]
+            assert report["guard"]["code"] == found["stopReason"] and report["advice"] and report["next"]
             assert (report["issues"], report["requiredFixes"]) == (found["issues"], found["requiredFixes"])
             assert len(found["issues"]) == len(found["requiredFixes"]) == 1
             assert report["guard"]["firstSeq"] is not None

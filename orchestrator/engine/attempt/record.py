@@ -141,6 +141,7 @@ class AttemptRecord:
         worked_on = self.conversation.tree if self.conversation else None
         return attempt_result(
             replace(end, number=self._claim.number, first_seq=self._first_seq(end)),
+            task=task,
             policy=RetryPolicy(task.max_attempts, run.max_stopped_attempts),
             earlier=start.earlier if start else counted_attempts(self._services.reader.history(task.id), self._claim),
             stage=start.stage if start else 1,
