@@ -137,9 +137,9 @@ class GraphReader(Protocol):
     def spans(self, run_id: str, task_id: str | None = None) -> tuple[tuple[datetime, datetime], ...]:
         """From when to when each of a run's attempts (or of one task's in it) was worked on."""
 
-    def spend(self, *, run_id: str | None = None, task_id: str | None = None) -> Usage:
-        """What a run, a task in any run, or (given both) a task within a run has cost: reviews and the PM's decisions
-        about its requests included, unsettled turns at what they reserved. Nothing for neither."""
+    def spend(self, *, run_id: str | None = None, task_id: str | None = None, attempt_id: str | None = None) -> Usage:
+        """What a run has cost, or a task: in any run, in one run, or in one attempt. Reviews and the PM's decisions are
+        included, unsettled turns at what they reserved. Nothing for neither run nor task."""
 
     def query(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, write: bool = False, limit: int | None = None

@@ -86,13 +86,13 @@ class Runs(Records):
             rows = self._rows("task_spans", taskId=task_id, runId=run_id)
         return tuple((instant(row["begun"]), instant(row["ended"])) for row in rows)
 
-    def spend(self, *, run_id: str | None = None, task_id: str | None = None) -> Usage:
-        """What a run, or a task (within a run if both are given), has cost: reviews and the PM's decisions about its
-        requests included, unsettled turns at what they reserved. Nothing for neither."""
+    def spend(self, *, run_id: str | None = None, task_id: str | None = None, attempt_id: str | None = None) -> Usage:
+        """What a run has cost, or a task: in any run, in one run, or in one attempt. Reviews and the PM's decisions are
+        included, unsettled turns at what they reserved. Nothing for neither run nor task."""
         if task_id is None:
             rows = self._rows("spend_run", runId=run_id)
         else:
-            rows = self._rows("spend_task", taskId=task_id, runId=run_id)
+            rows = self._rows("spend_task", taskId=task_id, runId=run_id, attemptId=attempt_id)
         return summed_usage(rows[0]) if rows else Usage()
 
 

@@ -270,6 +270,8 @@ def test_spend_counts_open_turns_in_full_and_reviews_too(any_graph: GraphStore) 
     whole = Usage(prompt_tokens=1_100, completion_tokens=40, cost_usd=0.625, **reserved)
     assert any_graph.spend(run_id=run.id, task_id=claim.task.id) == whole
     assert any_graph.spend(task_id=claim.task.id) == whole
+    assert any_graph.spend(task_id=claim.task.id, attempt_id=claim.attempt_id) == whole
+    assert any_graph.spend(task_id=claim.task.id, attempt_id="another").tokens == 0
     assert any_graph.spend(run_id=run.id, task_id="other") == Usage(prompt_tokens=0, completion_tokens=0, cost_usd=0.0)
     any_graph.record(owner, [turn(3), reply(3, cost_usd=None)])
     assert any_graph.spend(run_id=run.id).cost_usd is None
