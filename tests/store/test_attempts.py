@@ -12,7 +12,7 @@ import pytest
 from orchestrator.domain.attempt import AttemptResult, Check, FailureReport
 from orchestrator.domain.errors import StaleFenceError
 from orchestrator.domain.finding import Finding
-from orchestrator.domain.lifecycle import TransitionError
+from orchestrator.domain.lifecycle import AttemptStatus, TaskStatus, TransitionError
 from orchestrator.domain.review import Criterion, Review
 from orchestrator.domain.run import Claim
 from orchestrator.domain.usage import Usage
@@ -202,15 +202,15 @@ def test_repeating_a_conclusion_is_true_again_and_another_one_is_refused(any_gra
     ("attempt_status", "task_status"), [("accepted", "completed"), ("rejected", "pending"), ("failed", "completed")]
 )
 def test_a_step_that_the_tables_do_not_have_is_refused(
-    any_graph: GraphStore, attempt_status: str, task_status: str
+    any_graph: GraphStore, attempt_status: AttemptStatus, task_status: TaskStatus
 ) -> None:
     """lifecycle.py is the only place that knows which status follows which; the store refuses a write that skips."""
     plan, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
     skipping: AttemptResult = dataclasses.replace(
         accepted(claim),
-        attempt_status=attempt_status,  # type: ignore[arg-type]  # parametrised literals
-        task_status=task_status,  # type: ignore[arg-type]
+        attempt_status=attempt_status,
+        task_status=task_status,
     )
     with pytest.raises(TransitionError):
         any_graph.conclude(claim, skipping)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -33,10 +34,10 @@ from tests.support.samples import (
 LATER = T0 + timedelta(minutes=10)
 
 
-def retry_of(task_id: str, **added: object) -> Retry:
+def retry_of(task_id: str, **added: Any) -> Retry:
     """A retry, with what is added."""
     key = task_id.rpartition(":")[2]
-    return Retry(id=new_id("y"), task_id=task_id, task_key=key, at=LATER, **added)  # type: ignore[arg-type]
+    return Retry(id=new_id("y"), task_id=task_id, task_key=key, at=LATER, **added)
 
 
 def test_a_retried_task_is_pending_and_its_run_open_again(any_graph: GraphStore) -> None:

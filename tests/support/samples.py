@@ -190,9 +190,9 @@ def statuses(graph: GraphStore, plan: Plan) -> dict[str, str]:
     return {state.task.key: state.status for state in graph.tasks(plan.id)}
 
 
-def call(seq: int, tool: str = "write_file", **changes: object) -> ToolCall:
+def call(seq: int, tool: str = "write_file", **changes: Any) -> ToolCall:
     """A requested call."""
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "seq": seq,
         "call_id": f"call_{seq}",
         "tool": tool,
@@ -203,7 +203,7 @@ def call(seq: int, tool: str = "write_file", **changes: object) -> ToolCall:
         "control": False,
         "writes_to": ("shop/m.py",),
     }
-    return ToolCall(**fields | changes)  # type: ignore[arg-type]  # a keyword builder for tests
+    return ToolCall(**fields | changes)
 
 
 def attempt_summary(**changes: Any) -> AttemptSummary:
@@ -231,24 +231,24 @@ def attempt_summary(**changes: Any) -> AttemptSummary:
     return replace(summary, **changes)
 
 
-def turn(seq: int, at: datetime = T0, counters: GuardCounters | None = None, **changes: object) -> TurnRequested:
+def turn(seq: int, at: datetime = T0, counters: GuardCounters | None = None, **changes: Any) -> TurnRequested:
     """A requested turn."""
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "model": "m1",
         "reserved_tokens": 900,
         "reserved_usd": 0.5,
         "window_messages": 4,
         "window_tokens": 640,
     }
-    request = ModelRequest(**fields | changes)  # type: ignore[arg-type]  # a keyword builder for tests
+    request = ModelRequest(**fields | changes)
     return TurnRequested(seq=seq, at=at, request=request, counters=counters or GuardCounters())
 
 
 def reply(
-    seq: int, calls: tuple[ToolCall, ...] = (), at: datetime = T0, *, failed: bool = False, **changes: object
+    seq: int, calls: tuple[ToolCall, ...] = (), at: datetime = T0, *, failed: bool = False, **changes: Any
 ) -> ReplyReceived:
     """A reply that asks for `calls`."""
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "text": "I begin.",
         "calls": calls,
         "prompt_tokens": 100,
@@ -258,7 +258,7 @@ def reply(
         "finish_reason": "tool_calls",
         "model": "m1-2026",
     }
-    answer = ModelReply(**fields | changes)  # type: ignore[arg-type]  # a keyword builder for tests
+    answer = ModelReply(**fields | changes)
     return ReplyReceived(seq=seq, at=at, reply=answer, failed=failed)
 
 
@@ -269,11 +269,11 @@ def finished(
     status: CallStatus = "ok",
     tree_after: str | None = None,
     writes: tuple[FileWrite, ...] = (),
-    **changes: object,
+    **changes: Any,
 ) -> ToolFinished:
     """A call's end."""
-    fields: dict[str, object] = {"text": "fine", "outcome_hash": "o1", "duration_ms": 1.5}
-    result = ToolResult(**fields | changes)  # type: ignore[arg-type]  # a keyword builder for tests
+    fields: dict[str, Any] = {"text": "fine", "outcome_hash": "o1", "duration_ms": 1.5}
+    result = ToolResult(**fields | changes)
     return ToolFinished(at=at, call=asked, status=status, result=result, tree_after=tree_after, writes=writes)
 
 
