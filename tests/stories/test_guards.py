@@ -16,18 +16,8 @@ import pytest
 from agents.scripted.server import serve
 from orchestrator.domain.stop_reasons import in_words
 from tests.support.replays import assert_replay_agrees
-from tests.support.scripts import Conversation, call, finish, plan_of, review, script, task, worker
+from tests.support.scripts import Conversation, call, calls, finish, plan_of, review, script, shell, task, worker
 from tests.support.story import CALC, TEST_CALC, Story, make_repository
-
-
-def calls(*asked: dict[str, Any]) -> dict[str, Any]:
-    """One reply with several calls."""
-    return {"calls": [reply["call"] for reply in asked]}
-
-
-def shell(command: str) -> dict[str, Any]:
-    """A run_command."""
-    return call("run_command", command=command)
 
 
 def read(path: str) -> dict[str, Any]:
