@@ -82,6 +82,10 @@ class ToolCall:
     arguments: Mapping[str, Any] = field(default_factory=dict, compare=False)
     """As validated; empty with a defect. Not stored."""
 
+    def numbered(self, seq: int, base_files: frozenset[str]) -> ToolCall:
+        """This call with its number, and with what it overwrites of the files that the attempt began with."""
+        return replace(self, seq=seq, overwrites=tuple(path for path in self.writes_to if path in base_files))
+
     @property
     def brief(self) -> str:
         """The arguments in one short line: the path, the command or the pattern, else the first value."""

@@ -225,8 +225,7 @@ class UsageLedger:
 
     def seconds_left(self, chain: Sequence[str], at: datetime) -> float | None:
         """Until the nearest bound of time; None without one."""
-        left = (self.accounts[key].seconds_left(at) for key in chain)
-        return min((seconds for seconds in left if seconds is not None), default=None)
+        return nearest_s(*(self.accounts[key].seconds_left(at) for key in chain))
 
     def warn(
         self, chain: Sequence[str], asked: Usage, at: datetime, shares: Sequence[float]
@@ -258,6 +257,11 @@ class UsageLedger:
 
 def _first(verdicts: Iterable[Verdict]) -> Verdict:
     return next((verdict for verdict in verdicts if not isinstance(verdict, Allow)), ALLOW)
+
+
+def nearest_s(*left: float | None) -> float | None:
+    """Of several bounds of time the seconds that are left until the nearest; None where none bounds."""
+    return min((seconds for seconds in left if seconds is not None), default=None)
 
 
 def idle_s(spans: Iterable[tuple[datetime, datetime]], begun: datetime, now: datetime) -> float:

@@ -20,6 +20,7 @@ from orchestrator.domain.events import (
 )
 from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.rule import Rule
+from orchestrator.domain.usage_limits import nearest_s
 from orchestrator.domain.verdict import ALLOW, Allow, Stop, Verdict
 from orchestrator.guards.budget import BudgetGuard
 from orchestrator.guards.checkpoint import CheckpointGuard
@@ -98,8 +99,7 @@ class GuardSet:
 
     def seconds_left(self, at: datetime) -> float | None:
         """Until the nearer deadline, at the instant `at`; None without one."""
-        left = (g.seconds_left(at) for g in self.guards if isinstance(g, UsageGuard))
-        return min((seconds for seconds in left if seconds is not None), default=None)
+        return nearest_s(*(g.seconds_left(at) for g in self.guards if isinstance(g, UsageGuard)))
 
     def in_time(self, at: datetime) -> tuple[Verdict, ...]:
         """The Stop of the attempt's deadline, if it is reached at the instant `at`."""

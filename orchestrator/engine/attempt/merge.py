@@ -14,11 +14,10 @@ from orchestrator.domain.ports import Workspace
 from orchestrator.domain.review import Review
 from orchestrator.domain.run import Claim
 from orchestrator.domain.workspace import MergeCommit
-from orchestrator.engine.attempt.record import AttemptRecord
+from orchestrator.engine.attempt.record import AttemptRecord, Deadlines
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start
 from orchestrator.engine.attempt.verification import run_checks
-from orchestrator.engine.loop.metering import Deadlines
 from orchestrator.engine.services import Services
 from orchestrator.gates.checks import judge_checks, judge_unanswered, passed_over
 from orchestrator.gates.merge import judge_conflicts

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,11 @@ from orchestrator.domain.lifecycle import TASK_ENDED
 from orchestrator.domain.progress import AttemptFinished, TaskClaimed, TaskEnded
 from orchestrator.domain.run import Claim
 from orchestrator.domain.usage import Usage
-from orchestrator.domain.usage_limits import LEDGER
+from orchestrator.domain.usage_limits import LEDGER, nearest_s
+from orchestrator.domain.verdict import Stop
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded, attempt_result
 from orchestrator.engine.loop.journal import Journal, Subscriber
-from orchestrator.engine.loop.metering import Deadlines, Meter
+from orchestrator.engine.loop.metering import Meter
 from orchestrator.engine.services import Services
 from orchestrator.gates.retry import RetryPolicy
 from orchestrator.guards.guard_set import GuardSet, replay
@@ -44,6 +46,27 @@ def counted_attempts(history: Sequence[AttemptSummary], claim: Claim) -> tuple[A
     task tried again."""
     numbers = range(claim.task.retried_after + 1, claim.number)
     return tuple(attempt for attempt in history if attempt.run_id == claim.run_id and attempt.number in numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """The bounds of time of an attempt, its task and its run together: no command outlives them, the worker's or a
+    check. `journal` holds the attempt's own, `meter` those of task and run (None: nothing is bounded)."""
+
+    journal: Journal
+    meter: Meter | None
+
+    def seconds_left(self, at: datetime) -> float | None:
+        """Until the nearest of them; None without one."""
+        return nearest_s(self.journal.guard_set.seconds_left(at), self.meter.seconds_left(at) if self.meter else None)
+
+    def stop(self, at: datetime) -> Stop | None:
+        """Record the Stop of the one that is reached at the instant `at`; None as long as there is time."""
+        if self.journal.stop is None:
+            verdicts = (*self.journal.guard_set.in_time(at), *(self.meter.in_time(at) if self.meter else ()))
+            self.journal.append_verdicts(verdicts, at)
+        self.journal.flush()
+        return self.journal.stop
 
 
 class AttemptRecord:
@@ -141,6 +164,7 @@ class AttemptRecord:
         worked_on = self.conversation.tree if self.conversation else None
         return attempt_result(
             replace(end, number=self._claim.number, first_seq=self._first_seq(end)),
+            task=task,
             policy=RetryPolicy(task.max_attempts, run.max_stopped_attempts),
             earlier=start.earlier if start else counted_attempts(self._services.reader.history(task.id), self._claim),
             stage=start.stage if start else 1,
@@ -159,6 +183,7 @@ class AttemptRecord:
         lost = self._services.reader.attempt(claim.attempt_id)
         if lost.status != "cancelled":
             return
+        spent = self._spent()
         self._services.listener(
             AttemptFinished(
                 at=now,
@@ -170,11 +195,19 @@ class AttemptRecord:
                 detail=lost.stop_detail or "",
                 calls_used=lost.usage.tool_call_count,
                 budget=lost.tool_call_budget,
-                tokens=lost.usage.tokens,
-                cost_usd=lost.usage.cost_usd,
+                tokens=spent.tokens,
+                cost_usd=spent.cost_usd,
+                reserved_tokens=spent.reserved_tokens,
+                reserved_usd=spent.reserved_usd,
                 duration_ms=(now - claim.at).total_seconds() * 1000,
             )
         )
+
+    def _spent(self) -> Usage:
+        """What the attempt has used by all accounts, as every screen tells it: QC's turns and the PM's decisions are in
+        no conversation of the worker's."""
+        claim = self._claim
+        return self._services.reader.spend(task_id=claim.task.id, attempt_id=claim.attempt_id)
 
     def _first_seq(self, end: AttemptEnd) -> int | None:
         """Where what the worker was stopped for began, as far as this attempt's own events tell."""
@@ -187,7 +220,7 @@ class AttemptRecord:
         return origin(begun, self._services.reader.events(self._claim.attempt_id))
 
     def _tell(self, result: AttemptResult) -> None:
-        claim, services = self._claim, self._services
+        claim, services, spent = self._claim, self._services, self._spent()
         services.listener(
             AttemptFinished(
                 at=result.at,
@@ -199,8 +232,10 @@ class AttemptRecord:
                 detail=result.stop_detail,
                 calls_used=result.usage.tool_call_count,
                 budget=claim.task.tool_call_budget,
-                tokens=result.usage.tokens,
-                cost_usd=result.usage.cost_usd,
+                tokens=spent.tokens,
+                cost_usd=spent.cost_usd,
+                reserved_tokens=spent.reserved_tokens,
+                reserved_usd=spent.reserved_usd,
                 duration_ms=result.duration_ms,
                 qc_score=result.review.score if result.review else None,
             )

@@ -25,11 +25,12 @@ from orchestrator.domain.events import (
 from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult, TurnNotice
 from orchestrator.domain.ports import Clock, Session, Workspace
 from orchestrator.domain.tools import FINISHING_NAMES
+from orchestrator.domain.usage_limits import nearest_s
 from orchestrator.domain.verdict import Refuse, Stop, Verdict
 from orchestrator.domain.workspace import writes_of
 from orchestrator.engine.cancellation import CancelToken
 from orchestrator.engine.loop.journal import Journal
-from orchestrator.engine.loop.metering import Deadlines, Meter
+from orchestrator.engine.loop.metering import Meter
 
 _RECENT_CALLS = 10  # told to who decides about a request for more
 _MOST_SHRINKS = 4  # 80, 60, 40, 20 % of the original
@@ -166,18 +167,17 @@ class Conversation:
         journal.flush()
 
     def _replied(self, reply: ModelReply) -> tuple[ToolCall, ...]:
-        calls = tuple([self._numbered(call, self.journal.next_seq()) for call in reply.calls])
+        calls = tuple([call.numbered(self.journal.next_seq(), self._base_files) for call in reply.calls])
         event = ReplyReceived(seq=self._turn.seq, at=self._clock.now(), reply=replace(reply, calls=calls))
-        self._settle(event)
+        if self._meter:
+            self._meter.settle(event)
+        self.journal.append(event)
         if self._last_turn is not None and any(call.tool not in self._ending_tools for call in calls):
             # behind the last turn that fits a bound of run or task, nothing but finishing may be asked for
             self.journal.append_verdicts((self._last_turn,), event.at)
         if not calls:
             self._session.remind(self._with_warnings(""))
         return calls
-
-    def _numbered(self, call: ToolCall, seq: int) -> ToolCall:
-        return replace(call, seq=seq, overwrites=tuple([path for path in call.writes_to if path in self._base_files]))
 
     def _settle(self, event: ReplyReceived) -> None:
         if self._meter:
@@ -228,12 +228,10 @@ class Conversation:
         if call.control and self._controls is not None:
             return self._controls.apply(call, self.journal, self.tree, tuple(self._recent)), "ok"
         self.journal.flush()
-        result = self._session.execute(call, within_s=self._seconds_left())
+        at, meter = self._clock.now(), self._meter  # no command outlives a deadline of attempt, task or run
+        within_s = nearest_s(self.journal.guard_set.seconds_left(at), meter.seconds_left(at) if meter else None)
+        result = self._session.execute(call, within_s=within_s)
         return result, "ok" if result.ok else "error"
-
-    def _seconds_left(self) -> float | None:
-        """Until the nearest deadline of attempt, task and run: no command outlives it."""
-        return Deadlines(self.journal, self._meter).seconds_left(self._clock.now())
 
     def _finish(self, call: ToolCall, result: ToolResult, status: CallStatus) -> None:
         """Record the call's end and give the model its answer."""

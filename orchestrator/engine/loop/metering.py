@@ -22,7 +22,14 @@ from orchestrator.domain.errors import RunBoundError
 from orchestrator.domain.events import ReplyReceived, TurnRequested
 from orchestrator.domain.run import Claim, Run
 from orchestrator.domain.usage import AttemptUsage, Usage, total_usage
-from orchestrator.domain.usage_limits import NO_USAGE, Forecast, UsageAccount, UsageLedger, UsageLimits, idle_s
+from orchestrator.domain.usage_limits import (
+    NO_USAGE,
+    Forecast,
+    UsageAccount,
+    UsageLedger,
+    UsageLimits,
+    idle_s,
+)
 from orchestrator.domain.verdict import Stop, Verdict
 from orchestrator.engine.loop.journal import Journal
 from orchestrator.engine.services import Services
@@ -227,28 +234,6 @@ class RunMeter:
             )
 
         return record
-
-
-@dataclass(frozen=True, slots=True)
-class Deadlines:
-    """The bounds of time of an attempt, its task and its run together: no command outlives them, the worker's or a
-    check. `journal` holds the attempt's own, `meter` those of task and run (None: nothing is bounded)."""
-
-    journal: Journal
-    meter: Meter | None
-
-    def seconds_left(self, at: datetime) -> float | None:
-        """Until the nearest of them; None without one."""
-        left = [self.journal.guard_set.seconds_left(at), self.meter.seconds_left(at) if self.meter else None]
-        return min((seconds for seconds in left if seconds is not None), default=None)
-
-    def stop(self, at: datetime) -> Stop | None:
-        """Record the Stop of the one that is reached at the instant `at`; None as long as there is time."""
-        if self.journal.stop is None:
-            verdicts = (*self.journal.guard_set.in_time(at), *(self.meter.in_time(at) if self.meter else ()))
-            self.journal.append_verdicts(verdicts, at)
-        self.journal.flush()
-        return self.journal.stop
 
 
 def _run_bounds(run: RunSettings) -> UsageLimits:
