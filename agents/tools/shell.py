@@ -42,6 +42,7 @@ def run_command(env: ToolEnv, arguments: RunCommand) -> ToolOutput:
         ok=done.ended == "exited" and done.exit_code == 0,
         error_of="" if any(map(str.isalpha, said)) else arguments.command,
         infrastructure=done.ended == "not_started",
+        says=bool(said.strip()),
     )
 
 
