@@ -13,7 +13,7 @@ from orchestrator.cli.progress import line, line_teller, shown_progress
 from orchestrator.cli.signals import signals_of
 from orchestrator.cli.values import Duration, json_option
 from orchestrator.engine import runs
-from orchestrator.engine.left_out import startable
+from orchestrator.planning.dag import generations
 from orchestrator.reports.status import plan_status
 from orchestrator.reports.timeline import attempt_timeline
 
@@ -151,14 +151,12 @@ def _preview(app: App, plan: Plan, options: runs.ExecuteOptions, as_json: bool) 
     from orchestrator.cli.render.plans import preview_view
     from orchestrator.cli.render.screen import present
 
-    states = app.graph.tasks(plan.id)
     services = app.services()
-    left = runs.left_by(services, plan, states, options)
-    for each in left:
+    ahead = runs.outlook(services, plan, options)
+    for each in ahead.left:
         say(line(each))
-    keys = tuple(startable(plan, states, left, runs.wanted(plan, options.keys)))
-    order = runs.order(plan, states, keys)
-    bounds = runs.bounds_in_words(services, plan, states, keys)
+    order = generations(ahead.tasks)
+    bounds = runs.bounds_in_words(services, ahead.tasks)
     judged = {planned.task.key: planned.assessment.loosened for planned in plan.tasks if planned.assessment.loosened}
     document = {"planId": plan.id, "order": order, "bounds": bounds, **({"loosened": judged} if judged else {})}
     present(document, preview_view(plan, order, bounds), as_json=as_json)

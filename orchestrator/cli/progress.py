@@ -114,7 +114,8 @@ def _attempt_ended(e: p.AttemptFinished, *, codes: bool) -> str:
     reason = [] if e.stop_reason == e.status else [ended_by(e.stop_reason, codes=codes)]
     why = f" ({', '.join((*reason, *score))})" if reason or score else ""
     detail = f": {one_line(e.detail, 160)}" if e.detail else ""
-    used = f"{e.calls_used}/{e.budget} calls, {spent(e.tokens, e.cost_usd)}, {duration(e.duration_ms)}"
+    used = spent(e.tokens, e.cost_usd, e.reserved_tokens, e.reserved_usd)
+    used = f"{e.calls_used}/{e.budget} calls, {used}, {duration(e.duration_ms)}"
     return f"{_who(e)} {e.status}{why}{detail} [{used}]"
 
 

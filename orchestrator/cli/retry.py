@@ -9,6 +9,7 @@ from orchestrator.cli.invocation import Invocation, pass_invocation
 from orchestrator.cli.values import changed_meanwhile, json_option
 from orchestrator.clock import RandomIds
 from orchestrator.domain.errors import UserError
+from orchestrator.domain.next_commands import execute_command
 from orchestrator.engine.orders import retry_of
 from orchestrator.reports.details import task_state
 
@@ -58,6 +59,6 @@ def command(
         )
         with changed_meanwhile():
             app.graph.retry_task(found.plan_id, retry)
-        follows = f"orchestrate execute {found.plan_id}"
+        follows = execute_command(found.plan_id)
         document = {"task": found.key, "taskId": found.id, "status": "pending", "retryId": retry.id, "next": follows}
         present(document, f"{found.key} is pending again. Next: {follows}", as_json=as_json)

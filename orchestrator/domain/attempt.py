@@ -29,11 +29,15 @@ class Owner:
     fence: int | None = None
 
 
+CheckPhase = Literal["verification", "merge"]
+"""What a command is run over: the work that was handed in, or its merge with the run's head."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One verification command's outcome over `tree`. `infrastructure` means that it could not give an answer.
     `reused_from` is the id of the check that ran, where this one did not: the same command had passed over the same
-    tree, and what follows is that check's, but for `started_at` and a duration of 0."""
+    tree, and what follows is that check's, but for `phase`, `pass_id`, `started_at` and a duration of 0."""
 
     id: str
     command: str
@@ -42,7 +46,7 @@ class Check:
     duration_ms: float
     output: str
     started_at: datetime
-    phase: Literal["verification"]
+    phase: CheckPhase
     pass_id: str
     tree: str | None = None
     reused_from: str | None = None

@@ -137,8 +137,9 @@ class GraphReader(Protocol):
     def spans(self, run_id: str, task_id: str | None = None) -> tuple[tuple[datetime, datetime], ...]:
         """From when to when each of a run's attempts (or of one task's in it) was worked on."""
 
-    def spend(self, *, run_id: str | None = None, task_id: str | None = None) -> Usage:
-        """What a run, or a task within a run, has cost; reviews included, unsettled turns at what they reserved."""
+    def spend(self, *, run_id: str | None = None, task_id: str | None = None, attempt_id: str | None = None) -> Usage:
+        """What a run has cost, or a task: in any run, in one run, or in one attempt. Reviews and the PM's decisions are
+        included, unsettled turns at what they reserved. Nothing for neither run nor task."""
 
     def query(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, write: bool = False, limit: int | None = None
@@ -146,4 +147,6 @@ class GraphReader(Protocol):
         """Run Cypher, read-only by right of the connection unless `write`."""
 
     def resolve(self, text: str, repository_id: str) -> tuple[str, str]:
-        """(label, id) for a full id, a unique prefix, or a task's key in the newest plan. Raises UserError."""
+        """(label, id) for a full id, a task's key in the newest plan, or a unique prefix of an id. A number behind one
+        (`key:2`, `key #2`, `key:2:7`) is a task's attempt, or an attempt's tool call; a run's branch is the run, and
+        `plan #2` is the newest plan. Raises UserError naming the candidates."""

@@ -23,8 +23,13 @@ def next_commands(code: str, status: TaskStatus, *, plan: str, task: str, budget
     if status not in RETRIED:
         return ()
     looks = ("orchestrate doctor --model",) if code in _MODEL else ()
-    goes_on = f"orchestrate execute {plan}" if status == "pending" else retry_command(code, task, budget)
+    goes_on = execute_command(plan) if status == "pending" else retry_command(code, task, budget)
     return (*looks, goes_on)
+
+
+def execute_command(plan: str) -> str:
+    """`orchestrate execute`, which goes on with what is left of a plan."""
+    return shlex.join(["orchestrate", "execute", plan])
 
 
 def retry_command(code: str | None, task: str, budget: int) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from orchestrator.domain.attempt import CheckPhase
 from orchestrator.domain.verdict import Refuse, Stop, Warn
 
 
@@ -102,10 +103,6 @@ class GuardSpoke(_OfAttempt):
     verdict: Warn | Refuse | Stop
 
 
-CheckPhase = Literal["verification", "merge"]
-"""What a command is run over: the work that was handed in, or its merge with the run's head."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckStarted(_OfAttempt):
     """One verification command begins, the `number`-th of `total` in its phase."""
@@ -136,7 +133,8 @@ class ReviewStarted(_OfAttempt):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptFinished(_OfAttempt):
-    """An attempt is over, with its status and stop reason (a code) and what that means in a sentence."""
+    """An attempt is over, with its status and stop reason (a code) and what that means in a sentence. Its tokens and
+    dollars are those of its reviews and the PM's decisions too; some are only reserved, by turns without a reply."""
 
     attempt_id: str
     status: str
@@ -148,6 +146,8 @@ class AttemptFinished(_OfAttempt):
     cost_usd: float | None
     duration_ms: float
     qc_score: int | None = None
+    reserved_tokens: int = 0
+    reserved_usd: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

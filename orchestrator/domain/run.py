@@ -62,6 +62,7 @@ class Claim:
 class Orphan:
     """A running attempt whose lease expired or whose owner is known to be dead."""
 
+    plan_id: str
     task_id: str
     task_key: str
     attempt_id: str

@@ -49,8 +49,9 @@ class Task:
 
     @property
     def words_hash(self) -> str:
-        """What the worker is told to do, as one hash: an attempt over the same words is the same attempt again."""
-        words = [self.title, self.prompt, self.acceptance_criteria, self.edge_cases, self.verification, self.note]
+        """What the worker is told to do and judged by, as one hash: an attempt over the same words is the same attempt
+        again."""
+        words = [self.title, self.prompt, self.criteria, self.verification, self.note]
         return hashlib.sha256(json.dumps(words, ensure_ascii=False).encode()).hexdigest()[:32]
 
     @property

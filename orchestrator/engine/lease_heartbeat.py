@@ -86,7 +86,8 @@ class LeaseHeartbeat:
                 self._renew()
             except GraphError:
                 continue  # the graph is away: the next write of an attempt says so, with all its patience
-            except Exception:  # the leases would expire unseen; fences make it safe to go on
+            except Exception:  # whatever it is: a dead thread would let all leases expire with nobody told of it, while
+                # going on harms nothing, because the fence refuses what is written too late
                 _log.exception("A lease could not be renewed.")
 
     def _renew(self) -> None:

@@ -11,7 +11,6 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.progress import TaskLeftOut
 from orchestrator.domain.task import TaskState
 from orchestrator.engine.services import Services
-from orchestrator.planning.dag import with_dependents
 
 
 def left_out(
@@ -29,16 +28,6 @@ def left_out(
             told = {"task": state.task.key, "reason": last.stop_reason, "command": command}
             found.append(TaskLeftOut(at=services.clock.now(), **told))
     return tuple(found)
-
-
-def startable(
-    plan: Plan, states: Sequence[TaskState], left: Sequence[TaskLeftOut], keys: Sequence[str] | None
-) -> set[str]:
-    """The keys of the tasks (of those named, if any are) that are not over, and do not wait for one that is left
-    out."""
-    over = {state.task.key for state in states if state.status == "completed"}
-    over |= with_dependents([planned.task for planned in plan.tasks], [each.task for each in left])
-    return {state.task.key for state in states if keys is None or state.task.key in keys} - over
 
 
 def _unchanged(services: Services, state: TaskState, last: AttemptSummary, head: str) -> bool:

@@ -12,20 +12,20 @@ from orchestrator import __version__
 from orchestrator.config.settings import BOUNDS
 from orchestrator.domain.errors import PlanError, UserError
 from orchestrator.domain.graph_ports import GraphReader
-from orchestrator.domain.lifecycle import OPEN_RUN
+from orchestrator.domain.lifecycle import OPEN_RUN, TASK_ENDED
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.progress import RunStarted, TaskLeftOut
 from orchestrator.domain.run import BRANCHES, Run
 from orchestrator.domain.task import Task, TaskState
 from orchestrator.domain.text import counted
 from orchestrator.domain.usage import Usage
-from orchestrator.engine.left_out import left_out, startable
+from orchestrator.engine.left_out import left_out
 from orchestrator.engine.loop.metering import RunMeter
 from orchestrator.engine.scheduler import Scheduler
 from orchestrator.engine.services import Services
 from orchestrator.gates.retry import MOST_INFRASTRUCTURE_FAILURES
 from orchestrator.gates.review import MOST_REVIEWS
-from orchestrator.planning.dag import generations, with_dependencies, worst_case
+from orchestrator.planning.dag import with_dependencies, with_dependents, worst_case
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,19 @@ class ExecuteOptions:
     fresh: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What an execution is going to do. It goes on with the `newest` run, or (not `joins`) opens one after it; `keys`
+    are the tasks that it is about (None: all), `left` those of them that it leaves out, and `tasks` those that it
+    executes, in plan order."""
+
+    newest: Run | None
+    joins: bool
+    keys: tuple[str, ...] | None
+    left: tuple[TaskLeftOut, ...]
+    tasks: tuple[Task, ...]
+
+
 def prepare_run(services: Services, plan: Plan, options: ExecuteOptions, home: Path) -> tuple[Scheduler, Run] | None:
     """Open or join the plan's run; None when nothing can be executed: everything wanted is completed, or left out,
     which is told, or waits for that. Raises PlanError for a plan that may not be executed and UserError for options
@@ -47,29 +60,25 @@ def prepare_run(services: Services, plan: Plan, options: ExecuteOptions, home: P
             f"Plan {plan.id} is {plan.status} and cannot be executed.",
             next_step=f"See `orchestrate show {plan.id}` and plan again.",
         )
-    keys = wanted(plan, options.keys)
-    newest = services.reader.newest_run(plan.id)
-    joins = newest is not None and newest.status in OPEN_RUN and not options.fresh
-    if options.resume and not joins:
+    ahead = outlook(services, plan, options)
+    if options.resume and not ahead.joins:
         raise UserError(f"Plan {plan.id} has no open run to resume.", next_step="Leave --resume out to start one.")
-    states = services.reader.tasks(plan.id)
-    left = left_by(services, plan, states, options)
-    for each in left:
+    for each in ahead.left:
         services.listener(each)
-    if not joins and not options.fresh and not startable(plan, states, left, keys):
+    if not ahead.joins and not ahead.tasks:
         return None
-    if joins and newest is not None:
-        services = _bounded_as(services, newest)
-    new = replace(_new_run(services, plan, options, newest), keys=keys or ())
-    run = services.writer.open_run(new, fresh=options.fresh, leave=[each.task for each in left])
-    scheduler = Scheduler(services, plan, run, RunMeter(services, run), home=home, keys=keys)
-    _tell(services, plan, run, options.parallel, keys)
+    if ahead.joins and ahead.newest is not None:
+        services = _bounded_as(services, ahead.newest)
+    new = replace(_new_run(services, plan, options, ahead.newest), keys=ahead.keys or ())
+    run = services.writer.open_run(new, fresh=options.fresh, leave=[each.task for each in ahead.left])
+    scheduler = Scheduler(services, plan, run, RunMeter(services, run), home=home, keys=ahead.keys)
+    _tell(services, plan, run, options.parallel, ahead)
     return scheduler, run
 
 
-def _tell(services: Services, plan: Plan, run: Run, parallelism: int, keys: tuple[str, ...] | None) -> None:
+def _tell(services: Services, plan: Plan, run: Run, parallelism: int, ahead: Outlook) -> None:
     states, limits = services.reader.tasks(plan.id), services.settings.run
-    shown = [state for state in states if keys is None or state.task.key in keys]
+    shown = [state for state in states if ahead.keys is None or state.task.key in ahead.keys]
     spent = services.reader.spend(run_id=run.id) if run.joined else Usage()
     services.listener(
         RunStarted(
@@ -82,7 +91,7 @@ def _tell(services: Services, plan: Plan, run: Run, parallelism: int, keys: tupl
             parallelism=parallelism,
             sandbox_level=run.sandbox_level,
             joined=run.joined,
-            bounds=bounds_in_words(services, plan, states, keys),
+            bounds=bounds_in_words(services, ahead.tasks),
             tokens=spent.tokens,
             cost_usd=spent.cost_usd,
             max_tokens=limits.max_tokens,
@@ -92,14 +101,32 @@ def _tell(services: Services, plan: Plan, run: Run, parallelism: int, keys: tupl
     )
 
 
-def left_by(
-    services: Services, plan: Plan, states: Sequence[TaskState], options: ExecuteOptions
-) -> tuple[TaskLeftOut, ...]:
-    """What an execution with these options would leave out: nothing, where it goes on with a run or starts all over."""
+def outlook(services: Services, plan: Plan, options: ExecuteOptions) -> Outlook:
+    """What an execution with these options would do now: the dry run tells it, and prepare_run does it. Nothing is left
+    out where it goes on with a run or starts all over. Raises UserError for an unknown key."""
+    keys, states = wanted(plan, options.keys), services.reader.tasks(plan.id)
     newest = services.reader.newest_run(plan.id)
-    if newest is None or newest.status in OPEN_RUN or options.fresh:
-        return ()
-    return left_out(services, plan, states, newest.head_commit, wanted(plan, options.keys))
+    joins = newest is not None and newest.status in OPEN_RUN and not options.fresh
+    left: tuple[TaskLeftOut, ...] = ()
+    if newest is not None and not joins and not options.fresh:
+        left = left_out(services, plan, states, newest.head_commit, keys)
+    over = _ended(states) if joins else _not_tried(plan, states, left, fresh=options.fresh)
+    tasks = (p.task for p in plan.tasks if p.task.key not in over and (keys is None or p.task.key in keys))
+    return Outlook(newest=newest, joins=joins, keys=keys, left=left, tasks=tuple(tasks))
+
+
+def _ended(states: Sequence[TaskState]) -> set[str]:
+    """What a run that is gone on with does not touch any more."""
+    return {state.task.key for state in states if state.status in TASK_ENDED}
+
+
+def _not_tried(plan: Plan, states: Sequence[TaskState], left: Sequence[TaskLeftOut], *, fresh: bool) -> set[str]:
+    """What a new run does not make pending: tasks that are completed, unless it starts all over, and those that are
+    rejected or left out, with everything that waits for them. Cancelled ones it does."""
+    completed = {state.task.key for state in states if state.status == "completed" and not fresh}
+    rejected = (state.task.key for state in states if state.status == "rejected")
+    barring = [*rejected, *(each.task for each in left)]
+    return completed | with_dependents([planned.task for planned in plan.tasks], barring)
 
 
 def find_plan(reader: GraphReader, repository_id: str, text: str | None) -> Plan:
@@ -125,21 +152,8 @@ def wanted(plan: Plan, keys: tuple[str, ...]) -> tuple[str, ...] | None:
     return tuple(task.key for task in with_dependencies([p.task for p in plan.tasks], keys))
 
 
-def order(plan: Plan, states: tuple[TaskState, ...], keys: tuple[str, ...] | None) -> tuple[tuple[str, ...], ...]:
-    """The tasks still to be executed, by generation: those of one generation may run at once."""
-    return generations(_open_tasks(plan, states, keys))
-
-
-def _open_tasks(plan: Plan, states: tuple[TaskState, ...], keys: tuple[str, ...] | None) -> list[Task]:
-    done = {s.task.key for s in states if s.status in ("completed", "cancelled")}
-    return [p.task for p in plan.tasks if p.task.key not in done and (keys is None or p.task.key in keys)]
-
-
-def bounds_in_words(
-    services: Services, plan: Plan, states: tuple[TaskState, ...], keys: tuple[str, ...] | None
-) -> tuple[str, ...]:
-    """What the tasks still to be executed may use at most, in words, before the run starts."""
-    tasks = _open_tasks(plan, states, keys)
+def bounds_in_words(services: Services, tasks: Sequence[Task]) -> tuple[str, ...]:
+    """What the tasks that are going to be executed may use at most, in words, before the run starts."""
     most = worst_case(
         tasks,
         request_factor=services.settings.guards.request_factor,

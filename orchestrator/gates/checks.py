@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
-from orchestrator.domain.attempt import Check
+from orchestrator.domain.attempt import Check, CheckPhase
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.workspace import AbsentFile, CommandResult
 from orchestrator.gates.finding import make_finding
@@ -61,15 +62,16 @@ def passed_over(tree: str, checks: Iterable[Check]) -> Mapping[str, Check]:
     return passed
 
 
-def reused(check: Check, *, check_id: str, pass_id: str, at: datetime) -> Check:
+def reused(check: Check, *, check_id: str, phase: CheckPhase, pass_id: str, at: datetime) -> Check:
     """What a new pass records of a check that passed before, over the same tree: its result, and where it ran."""
     ran = check.reused_from or check.id
-    return replace(check, id=check_id, pass_id=pass_id, started_at=at, duration_ms=0.0, reused_from=ran)
+    told = replace(check, id=check_id, phase=phase, pass_id=pass_id)
+    return replace(told, started_at=at, duration_ms=0.0, reused_from=ran)
 
 
 def _failed(check: Check, workspace_root: str, absent: tuple[AbsentFile, ...]) -> Finding:
     tail = check.output[-_EVIDENCE_CHARS:]
-    named = "".join(f" {missing}" for missing in absent if _stem(missing) in check.output)
+    named = "".join(f" {missing}" for missing in absent if _named_in(check.output, missing))
     return make_finding(
         "check",
         "check_failed",
@@ -82,6 +84,7 @@ def _failed(check: Check, workspace_root: str, absent: tuple[AbsentFile, ...]) -
     )
 
 
-def _stem(missing: AbsentFile) -> str:
-    """The file's name as an import or its error has it."""
-    return missing.path.rpartition("/")[2].partition(".")[0]
+def _named_in(output: str, missing: AbsentFile) -> bool:
+    """Whether the file is named as an import or its error has it: without its suffix, and as a word of its own."""
+    stem = missing.path.rpartition("/")[2].partition(".")[0]
+    return bool(stem) and re.search(rf"(?<![\w-]){re.escape(stem)}(?![\w-])", output) is not None

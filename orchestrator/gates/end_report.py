@@ -32,16 +32,18 @@ def error_report(
     detail: str,
     issues: Sequence[str],
     required_fixes: Sequence[str],
-    actions: Sequence[str],
+    advice: Sequence[str],
+    commands: Sequence[str],
     feedback: str | None = None,
     checks: Iterable[Check] = (),
     stop: Stop | None = None,
     first_seq: int | None = None,
     trace: str = "",
 ) -> dict[str, Any]:
-    """The `errorContextJson` of an attempt that was not accepted, by the names that docs/graph-model.md lists.
-    `feedback` is None where QC said nothing, `stop` where no guard ended it; `first_seq` is where what it saw began,
-    None where that is not in the attempt. A `trace` is there only for a defect of ours."""
+    """The `errorContextJson` of an attempt that was not accepted, by the names that docs/graph-model.md lists. `advice`
+    says what can be done, the `commands` do it. `feedback` is None where QC said nothing, `stop` where no guard ended
+    it; `first_seq` is where what it saw began, None where that is not in the attempt. A `trace` is there only for a
+    defect of ours."""
     report: dict[str, Any] = {
         "stopReason": reason,
         "stopDetail": detail,
@@ -50,15 +52,24 @@ def error_report(
         "requiredFixes": list(required_fixes),
         "failedChecks": [_failed(check) for check in checks if check.outcome != "passed"],
         "guard": _guard(stop, first_seq) if stop else None,
-        "next": list(actions),
+        "advice": list(advice),
+        "next": list(commands),
     }
     return report | ({"traceback": trace} if trace else {})
 
 
-def end_without_work(reason: str, detail: str, checks: Iterable[Check] = ()) -> dict[str, Any]:
+def end_without_work(reason: str, detail: str, commands: Sequence[str], checks: Iterable[Check] = ()) -> dict[str, Any]:
     """The same where nobody was there to say more: the process is gone, or a newer run has the task."""
     issues, fixes = open_issues(reason, detail, ())
-    return error_report(reason=reason, detail=detail, issues=issues, required_fixes=fixes, actions=fixes, checks=checks)
+    return error_report(
+        reason=reason,
+        detail=detail,
+        issues=issues,
+        required_fixes=fixes,
+        advice=fixes,
+        commands=commands,
+        checks=checks,
+    )
 
 
 def _seen(reason: str, detail: str) -> str:

@@ -17,17 +17,13 @@ def failure_report(
     """Why the task failed, what was tried and what can be done; `attempts` are all of them, the last one last."""
     last, counted = attempts[-1], sentence(why.code, why.observed, why.limit)
     return FailureReport(
-        summary=f"{counted} The last one was {_in_short(last)}.",
+        summary=f"{counted} The last one: {last.status}, {in_words(last.stop_reason or '-')}.",
         open_findings=tuple(f"{finding.code}: {finding.message}" for finding in findings if finding.blocking),
         attempts=len(attempts),
         tried=tuple(f"attempt {attempt.number}: {attempt.status}, {_told(attempt)}" for attempt in attempts),
         actions=_actions(why, last),
         at=at,
     )
-
-
-def _in_short(last: EndedAttempt) -> str:
-    return f"{last.status}: {in_words(last.stop_reason or '-')}"
 
 
 def _told(attempt: EndedAttempt) -> str:

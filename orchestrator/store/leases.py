@@ -9,6 +9,7 @@ from operator import itemgetter
 
 from orchestrator.domain.attempt import Check
 from orchestrator.domain.lifecycle import AttemptStatus, check_transition
+from orchestrator.domain.next_commands import execute_command
 from orchestrator.domain.run import Claim, ClaimRequest, Orphan
 from orchestrator.domain.task import Task
 from orchestrator.store.connection import Row, Transaction
@@ -75,7 +76,7 @@ class Leases(Records):
                 fence=higher,
                 at=at,
                 lived=orphan.last_event_at - orphan.started_at,
-                told=self._stored(end_properties("interrupted", why, checks)),
+                told=self._stored(end_properties("interrupted", why, [execute_command(orphan.plan_id)], checks)),
             )
             tx.run("task_reopen", taskId=orphan.task_id, fence=higher)
             return True

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from orchestrator.domain.lifecycle import RETRIED, RUN, TransitionError, allowed_from, check_transition
+from orchestrator.domain.next_commands import retry_command
 from orchestrator.domain.run import Run
 from orchestrator.domain.task import Retry
 from orchestrator.domain.text import camel
@@ -46,7 +47,7 @@ class Orders(Records):
 
         def work(tx: Transaction) -> bool:
             tx.run("dependents_lock", ids=[task_id], by=iso(at))
-            for row in _cancel(tx, [task_id], allowed_from("Task", "cancelled"), at, self._told(at)):
+            for row in _cancel(tx, [task_id], allowed_from("Task", "cancelled"), at, self._told):
                 block_dependents(tx, row["id"], row["key"])
             return bool(tx.run("task_lock", taskId=task_id, by=iso(at))[0]["status"] == "cancelled")
 
@@ -64,7 +65,7 @@ class Orders(Records):
             move_run(tx, run.id, found["status"], "cancelled", at)
             tasks = tx.run("tasks_with_status", planId=run.plan_id, statuses=statuses)
             ids = [t["id"] for t in tasks if not run.keys or t["key"] in run.keys]
-            cancelled = _cancel(tx, ids, statuses, at, self._told(at))
+            cancelled = _cancel(tx, ids, statuses, at, self._told)
             for row in cancelled if run.keys else ():
                 block_dependents(tx, row["id"], row["key"])
 
@@ -75,8 +76,9 @@ class Orders(Records):
         rows = self._rows("task_trees", taskId=task_id, text=beginning)
         return tuple({row["tree"]: (row["tree"], row["base"]) for row in reversed(rows)}.values())
 
-    def _told(self, at: datetime) -> Row:
-        return self._stored(end_properties("cancelled", f"Cancelled by the user at {iso(at)}."))
+    def _told(self, task_id: str, at: datetime) -> Row:
+        again = retry_command("cancelled", task_id, budget=0)  # which names no budget after this end
+        return self._stored(end_properties("cancelled", f"Cancelled by the user at {iso(at)}.", [again]))
 
     def _changes(self, retry: Retry) -> Row:
         """What the retry sets of the task; a beginning holds for this retry alone, the rest until it is set again."""
@@ -97,9 +99,12 @@ class Orders(Records):
             tx.run("run_keys", runId=newest.id, keys=list(dict.fromkeys((*newest.keys, retry.task_key))))
 
 
-def _cancel(tx: Transaction, ids: Sequence[str], statuses: Sequence[str], at: datetime, told: Row) -> list[Row]:
-    """Cancel tasks with their live attempts; which tasks were cancelled. Attempts are locked before tasks, as whoever
-    concludes one does, and looked at again when nobody can claim any more."""
+def _cancel(
+    tx: Transaction, ids: Sequence[str], statuses: Sequence[str], at: datetime, told: Callable[[str, datetime], Row]
+) -> list[Row]:
+    """Cancel tasks with their live attempts; which tasks were cancelled. `told` gives what an attempt's node says.
+    Attempts are locked before tasks, as whoever concludes one does, and looked at again when nobody can claim any
+    more."""
     _live(tx, ids, at)
     cancelled = tx.run("tasks_cancel", ids=ids, by=iso(at), statuses=statuses)
     for row in _live(tx, [row["id"] for row in cancelled], at):
@@ -111,7 +116,7 @@ def _cancel(tx: Transaction, ids: Sequence[str], statuses: Sequence[str], at: da
             fence=row["fence"] + 1,
             at=at,
             lived=instant(row["lastEventAt"]) - instant(row["startedAt"]),
-            told=told,
+            told=told(row["taskId"], at),
         )
     return cancelled
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -112,9 +112,9 @@ class Records:
         return build(cls, self._texts.whole(stored), **known)
 
 
-def end_properties(reason: str, detail: str, checks: Iterable[Check] = ()) -> Row:
-    """How an attempt is told that nobody was there to conclude, to be stored."""
-    report = end_without_work(reason, detail, checks)
+def end_properties(reason: str, detail: str, commands: Sequence[str], checks: Iterable[Check] = ()) -> Row:
+    """How an attempt is told that nobody was there to conclude, to be stored; `commands` are what to paste then."""
+    report = end_without_work(reason, detail, commands, checks)
     return {
         "stopReason": reason,
         "stopDetail": detail,

@@ -29,7 +29,7 @@ class Runs(Records):
         `run` with every task that it is about and that is not completed set to pending, but for those whose keys are in
         `leave`. `fresh` cancels an open run and resets the completed ones too. Raises UserError for an unknown plan."""
         row = self._row(run, without=("joined",), name=f"Run {run.id} of {run.plan_id}")
-        told = self._stored(end_properties("cancelled", f"Run {run.id} has begun the plan anew."))
+        told = self._stored(end_properties("cancelled", f"Run {run.id} has begun the plan anew.", ()))
 
         def work(tx: Transaction) -> Run:
             if not tx.run("plan_lock", planId=run.plan_id, runId=run.id):
@@ -86,13 +86,13 @@ class Runs(Records):
             rows = self._rows("task_spans", taskId=task_id, runId=run_id)
         return tuple((instant(row["begun"]), instant(row["ended"])) for row in rows)
 
-    def spend(self, *, run_id: str | None = None, task_id: str | None = None) -> Usage:
-        """What a run, or a task (within a run if both are given), has cost; reviews included, unsettled turns at what
-        they reserved. Nothing for neither."""
+    def spend(self, *, run_id: str | None = None, task_id: str | None = None, attempt_id: str | None = None) -> Usage:
+        """What a run has cost, or a task: in any run, in one run, or in one attempt. Reviews and the PM's decisions are
+        included, unsettled turns at what they reserved. Nothing for neither run nor task."""
         if task_id is None:
             rows = self._rows("spend_run", runId=run_id)
         else:
-            rows = self._rows("spend_task", taskId=task_id, runId=run_id)
+            rows = self._rows("spend_task", taskId=task_id, runId=run_id, attemptId=attempt_id)
         return summed_usage(rows[0]) if rows else Usage()
 
 

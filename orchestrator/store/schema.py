@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import LiteralString
 
 from orchestrator.domain.errors import GraphError
 from orchestrator.domain.tools import EXECUTED_STATUSES
-from orchestrator.store.connection import Connection
+from orchestrator.store.connection import Connection, Transaction
 from orchestrator.store.endpoint import Server
 
 SCHEMA_VERSION = 2
@@ -45,7 +45,7 @@ def ensure_schema(connection: Connection) -> None:
     if version is None:
         _refuse_foreign(connection)
     for text in schema_statements():  # schema and data may not share a transaction
-        connection.write(lambda tx, text=text: tx.execute(text))  # type: ignore[misc]  # bound at once, on purpose
+        connection.write(partial(Transaction.execute, text=text))
     if version is not None:
         _tell_executed(connection)
     connection.write(lambda tx: tx.run("schema_version_set", version=SCHEMA_VERSION))

@@ -14,6 +14,7 @@ from orchestrator.domain.ports import Workspace
 from orchestrator.workspace.repository import discover
 from orchestrator.workspace.sandbox import probe_sandbox
 from orchestrator.workspace.workspaces import open_workspaces
+from tests.support.chat_world import World, world
 
 FILES = {
     "app/main.py": "def add(a, b):\n    return a - b\n\n\ndef twice(a):\n    return a * 2\n",
@@ -53,3 +54,10 @@ def workspace(repository: Path, tmp_path: Path) -> Iterator[Workspace]:
     worktree = opened.open("attempt1", head, head=head)
     yield worktree
     worktree.close()
+
+
+@pytest.fixture
+def desk() -> Iterator[World]:
+    """A model that has nothing to say."""
+    with world({"text": "ok"}, then="repeat") as made:
+        yield made

@@ -3,65 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.chat.estimate import Estimator
-from agents.chat.json_tools import asked_call
-from agents.chat.port import Message
-from agents.transcript import RESULT_CHARS, Remark, Transcript, Turn, cut, excerpt
-from agents.window import Composed, Window, WindowLimits, compose, select
-
-HEAD: tuple[Message, ...] = ({"role": "system", "content": "Be a worker."}, {"role": "user", "content": "Task: t"})
-WIDE = WindowLimits(token_cap=1_000_000)
-
-
-@dataclass
-class Talk:
-    """A transcript with its window, as a session keeps them."""
-
-    transcript: Transcript
-    window: Window
-    limits: WindowLimits = WIDE
-    calls: int = 0
-    estimator: Estimator = field(default_factory=Estimator)
-
-    def turn(self, *results: str, text: str = "", arguments: str = '{"path": "a"}') -> None:
-        """One reply with a call for each result."""
-        asked = [asked_call(f"c{self.calls + i}", "read_file", arguments) for i in range(len(results))]
-        self.calls += len(results)
-        self.transcript.say(text, asked)
-        for call, result in zip(asked, results, strict=True):
-            self.transcript.answer(call.call_id, result, "ok")
-
-    def compose(self, *notices: str, shrink: int = 0, send: bool = True) -> Composed:
-        """The next request, sent unless told otherwise."""
-        composed = compose(
-            self.transcript.head,
-            self.transcript.entries,
-            self.window,
-            self.limits,
-            self.estimator.request,
-            notices=notices,
-            shrink=shrink,
-        )
-        if send:
-            self.window = composed.window
-        return composed
-
-
-def _talk(limits: WindowLimits = WIDE) -> Talk:
-    return Talk(Transcript(HEAD), Window(HEAD), limits)
+from agents.window import WindowLimits, select
+from tests.support.talk import HEAD, check_pairs, digest_of, in_full, new_talk
 
 
 def test_a_compaction_says_what_the_request_would_have_been_and_its_cap() -> None:
     """The tokens without compaction, with it, and the cap, for whoever judges what it gained."""
-    talk = _talk(WindowLimits(token_cap=3_000))
+    talk = new_talk(WindowLimits(token_cap=3_000))
     told = []
     for _ in range(8):
         talk.turn("word " * 900)
@@ -71,29 +25,6 @@ def test_a_compaction_says_what_the_request_would_have_been_and_its_cap() -> Non
         assert composed.compacted == (composed.uncompacted > 3_000)
         assert composed.tokens < composed.uncompacted if composed.compacted else composed.tokens == composed.uncompacted
     assert sum(composed.compacted for composed in told) > 2
-
-
-def _in_full(messages: Sequence[Message]) -> list[str]:
-    return [message["tool_call_id"] for message in messages if message["role"] == "tool"]
-
-
-def _check_pairs(messages: Sequence[Message]) -> None:
-    """Every call is followed by its result before anything else, and no result stands alone."""
-    waiting: list[str] = []
-    for message in messages:
-        if message["role"] == "tool":
-            assert waiting.pop(0) == message["tool_call_id"]
-            continue
-        assert not waiting
-        calls = message.get("tool_calls", ())
-        assert all(isinstance(json.loads(call["function"]["arguments"]), dict) for call in calls)
-        assert message["content"] or calls
-        waiting = [call["id"] for call in calls]
-    assert not waiting
-
-
-def _digest(messages: Sequence[Message]) -> str:
-    return next((m["content"] for m in messages if m["content"] and m["content"].startswith("[Your earlier")), "")
 
 
 # --- which items stay ----------------------------------------------------------------------------------------------
@@ -129,15 +60,15 @@ def test_selection_never_exceeds_its_places(flags: list[bool], keep: int, least:
 
 def test_fifty_calls_stand_in_full_and_the_next_compacts_to_twenty() -> None:
     """Nothing is compacted up to 50 calls; the 51st compacts once, down to the last 20."""
-    talk = _talk()
+    talk = new_talk()
     for number in range(50):
         talk.turn(f"result {number}")
         assert not talk.compose().compacted
     talk.turn("result 50")
     composed = talk.compose()
     assert composed.compacted
-    assert _in_full(composed.messages) == [f"c{n}" for n in range(31, 51)]
-    assert [line.split(":")[0] for line in _digest(composed.messages).splitlines()[1:]] == [
+    assert in_full(composed.messages) == [f"c{n}" for n in range(31, 51)]
+    assert [line.split(":")[0] for line in digest_of(composed.messages).splitlines()[1:]] == [
         f"- c{n}" for n in range(31)
     ]
     assert composed.messages[:2] == HEAD
@@ -147,7 +78,7 @@ def test_fifty_calls_stand_in_full_and_the_next_compacts_to_twenty() -> None:
 
 def test_requests_share_their_prefix_between_compactions() -> None:
     """Each request begins with all of the one before it but its notices, byte for byte, until one compacts."""
-    talk, before, compactions = _talk(), _talk().compose(), 0
+    talk, before, compactions = new_talk(), new_talk().compose(), 0
     for number in range(200):
         talk.turn(f"result {number}")
         now = talk.compose(f"used {number}")
@@ -162,7 +93,7 @@ def test_requests_share_their_prefix_between_compactions() -> None:
 
 def test_notices_stand_last_and_are_replaced() -> None:
     """Only the newest notices are in a request, as its last message."""
-    talk = _talk()
+    talk = new_talk()
     talk.turn("a")
     talk.compose("old one", "old two")
     talk.turn("b")
@@ -173,7 +104,7 @@ def test_notices_stand_last_and_are_replaced() -> None:
 
 def test_composing_changes_nothing() -> None:
     """The same transcript and window give the same request again and again (a pure function)."""
-    talk = _talk()
+    talk = new_talk()
     for number in range(60):
         talk.turn(f"result {number}")
     assert talk.compose("n", send=False) == talk.compose("n", send=False)
@@ -181,19 +112,19 @@ def test_composing_changes_nothing() -> None:
 
 def test_a_flood_in_one_reply_is_kept_in_part() -> None:
     """A reply with 157 calls is over every cap by itself: its newest pairs stay, the others are digested."""
-    talk = _talk()
+    talk = new_talk()
     for number in range(5):
         talk.turn(f"result {number}")
     talk.turn(*["same"] * 157, text="all at once")
     messages = talk.compose().messages
-    _check_pairs(messages)
-    assert len(_in_full(messages)) == 19  # 3 others, 16 of the flood; the digest takes the twentieth place
-    assert len(_digest(messages).splitlines()) == 1 + 162 - 19
+    check_pairs(messages)
+    assert len(in_full(messages)) == 19  # 3 others, 16 of the flood; the digest takes the twentieth place
+    assert len(digest_of(messages).splitlines()) == 1 + 162 - 19
 
 
 def test_the_last_reminder_outlives_compactions() -> None:
     """A reminder stays until another replaces it, however many calls follow (pinned)."""
-    talk = _talk()
+    talk = new_talk()
     talk.transcript.remind("old strategy")
     talk.transcript.remind("new strategy")
     for number in range(120):
@@ -206,14 +137,14 @@ def test_the_last_reminder_outlives_compactions() -> None:
 
 def test_no_result_becomes_unknowable() -> None:
     """After thousands of calls the digest is bounded, and every call is listed and readable by its id."""
-    talk = _talk()
+    talk = new_talk()
     for number in range(3_000):
         talk.turn(f"result {number} " + "x" * 500)
         composed = talk.compose()
-    digest = _digest(composed.messages)
+    digest = digest_of(composed.messages)
     assert len(digest) < 70_000
     counted = int(digest.split(" calls before these (read_file ")[1].split(")")[0])
-    assert counted + len(digest.splitlines()) - 2 + len(_in_full(composed.messages)) == 3_000
+    assert counted + len(digest.splitlines()) - 2 + len(in_full(composed.messages)) == 3_000
     listing = (talk.transcript.output("digest") or "").splitlines()
     assert [line.split(":")[0] for line in listing] == [f"- c{n}" for n in range(3_000)]
     assert talk.transcript.output("c7") == "result 7 " + "x" * 500
@@ -221,188 +152,10 @@ def test_no_result_becomes_unknowable() -> None:
 
 def test_the_digest_begins_alike_from_one_compaction_to_the_next() -> None:
     """A later digest begins with the bytes of the one before for as long as all its lines fit."""
-    talk, digests = _talk(), list[str]()
+    talk, digests = new_talk(), list[str]()
     for number in range(200):
         talk.turn(f"result {number}")
         composed = talk.compose()
         if composed.compacted:
-            digests.append(_digest(composed.messages))
+            digests.append(digest_of(composed.messages))
     assert all(later.startswith(earlier) for earlier, later in pairwise(digests))
-
-
-# --- tokens --------------------------------------------------------------------------------------------------------
-
-
-def test_one_huge_result_is_cut_head_and_tail() -> None:
-    """A 100k result is shown in 16 KiB, head and tail, with the call id and offset to read on from."""
-    talk = _talk()
-    text = "".join(f"{n:09}\n" for n in range(10_000))
-    talk.turn(text)
-    shown = talk.compose().messages[-1]["content"]
-    head, marker, tail = shown.partition('\n[... cut; read_output(call_id="c0", offset=')
-    offset = int(marker and tail.split(")")[0])
-    assert RESULT_CHARS - 5 <= len(shown) <= RESULT_CHARS
-    assert head == text[:offset]
-    assert shown.endswith(text[-5_000:])
-    assert shown.count("[... cut") == 1
-    assert talk.transcript.output("c0") == text
-
-
-def test_near_the_token_cap_it_compacts_with_headroom() -> None:
-    """Large results compact before 50 calls, and a compaction leaves room for more than one result."""
-    talk = _talk(WindowLimits(token_cap=20_000))
-    compacted = []
-    for number in range(60):
-        talk.turn(f"{number} " + "word " * 600)
-        composed = talk.compose()
-        assert composed.tokens <= 20_000
-        compacted.append(composed.compacted)
-    assert any(compacted)
-    assert sum(compacted) <= 60 / 5
-
-
-TURNS = st.lists(
-    st.one_of(
-        st.lists(st.integers(0, 60_000), min_size=1, max_size=4),
-        st.lists(st.integers(0, 300), min_size=20, max_size=60),
-        st.sampled_from(["text", "reminder"]),
-    ),
-    max_size=40,
-)
-
-
-@settings(max_examples=60)
-@given(
-    TURNS,
-    st.sampled_from([4_000, 20_000, 120_000]),
-    st.integers(0, 4),
-    st.sampled_from(["lorem ipsum ", "{[(;!,1)]}\n", "\u6587\u5b57\u5217\u3092\u4e26\u3079\u308b\u3002"]),
-)
-def test_any_transcript_fits_and_keeps_its_pairs(
-    turns: list[list[int] | str], cap: int, shrink: int, filling: str
-) -> None:
-    """Over random transcripts: caps hold at every request, pairs are whole, the opening and the notices stand where
-    they belong, and every call is in full or in the digest."""
-    talk = _talk(WindowLimits(token_cap=cap))
-    talk.transcript = Transcript(HEAD, result_chars=min(RESULT_CHARS, cap))
-    for turn in turns:
-        if isinstance(turn, list):
-            talk.turn(*(filling * (size // len(filling)) for size in turn), text="Looking.")
-        else:
-            talk.transcript.say("thinking", ()) if turn == "text" else talk.transcript.remind("go on")
-        composed = talk.compose("notice")
-        assert composed.tokens == Estimator().request(composed.messages) <= cap
-        assert len(_in_full(composed.messages)) <= 50
-        assert composed.messages[:2] == HEAD
-        assert composed.messages[-1]["content"] == "notice"
-        _check_pairs(composed.messages)
-        if composed.compacted:
-            assert len(_in_full(composed.messages)) <= 20
-    shrunk = talk.compose("notice", shrink=shrink, send=False)
-    _check_pairs(shrunk.messages)
-    assert shrunk.messages[:2] == HEAD
-    assert shrunk.messages[-1]["content"] == "notice"
-
-
-@pytest.mark.parametrize("shrink", [1, 2, 3, 4])
-def test_no_message_is_shrunk_to_nothing(shrink: int) -> None:
-    """A few short words cut to a share of themselves still say something: endpoints refuse an empty message."""
-    talk = _talk()
-    talk.turn("", "", text="Looking.")
-    talk.transcript.say("ok", ())
-    _check_pairs(talk.compose("notice", shrink=shrink, send=False).messages)
-
-
-def test_the_opening_alone_may_exceed_the_cap() -> None:
-    """The task is never cut: where it alone is too long, everything else gives way and the endpoint has the word."""
-    head: tuple[Message, ...] = (HEAD[0], {"role": "user", "content": "Task: t\n" + "word " * 5_000})
-    talk = Talk(Transcript(head), Window(head), WindowLimits(token_cap=1_000))
-    for number in range(30):
-        talk.turn(f"result {number} " * 100)
-        messages = talk.compose("notice").messages
-        assert messages[:2] == head
-        _check_pairs(messages)
-    assert len(json.dumps(messages[2:])) < 1_000
-
-
-# --- shrinking -----------------------------------------------------------------------------------------------------
-
-
-def test_shrinking_cuts_the_original_to_four_fifths_and_on() -> None:
-    """After context-length errors 10,000 characters become 8,000, 6,000, 4,000, 2,000 of the original, 60 to 40 around
-    one marker."""
-    text = "".join(f"{n:09}\n" for n in range(1_000))
-    talk = _talk()
-    talk.turn(text, arguments="{}")
-    for shrink, size in enumerate((8_000, 6_000, 4_000, 2_000), 1):
-        composed = talk.compose(shrink=shrink, send=False)
-        shown = composed.messages[-1]["content"]
-        assert abs(len(shown) - size) <= 10
-        assert shown.count("[... cut") == 1
-        head = shown.index("\n[... cut")
-        assert abs(head / (len(shown) - 70) - 0.6) < 0.02
-        assert composed.compacted
-        assert composed.messages[:2] == HEAD
-
-
-def test_shrinking_takes_the_longest_texts_first() -> None:
-    """Short results stay whole as long as cutting the long ones is enough; long arguments are cut inside their JSON."""
-    talk = _talk()
-    talk.turn("short")
-    talk.turn("ok", arguments=json.dumps({"path": "a", "file_text": "y" * 9_000}))
-    talk.turn("z" * 9_000)
-    messages = talk.compose(shrink=2, send=False).messages
-    _check_pairs(messages)
-    assert messages[3]["content"] == "short"
-    written = json.loads(messages[4]["tool_calls"][0]["function"]["arguments"])
-    assert written["path"] == "a"
-    assert abs(len(written["file_text"]) - len(messages[-1]["content"])) <= 5
-    assert len(messages[-1]["content"]) < 5_500
-
-
-def test_shrinking_twice_leaves_one_marker_and_holds_afterwards() -> None:
-    """What a context-length error taught stays: later requests keep the shrunk prefix and its size as the cap."""
-    talk = _talk()
-    talk.turn("".join(f"{n:09}\n" for n in range(1_600)))
-    first = talk.compose(shrink=1)
-    talk.turn("small")
-    second = talk.compose()
-    assert second.compacted  # beyond what the endpoint took last time
-    assert second.tokens <= first.tokens
-    shrunk = talk.compose(shrink=3)
-    assert all(m["content"].count("[... cut") <= 1 for m in shrunk.messages if m["role"] == "tool")
-
-
-# --- small parts ---------------------------------------------------------------------------------------------------
-
-
-@given(st.text(max_size=400), st.integers(0, 300), st.sampled_from(["", "call_1"]))
-def test_cut_never_exceeds_its_limit(text: str, limit: int, call_id: str) -> None:
-    """A cut text has at most `limit` characters, and a short one is left alone."""
-    shown = cut(text, limit, call_id)
-    assert len(shown) <= limit
-    assert len(text) > limit or shown == text
-
-
-@given(st.text(max_size=5_000))
-def test_an_excerpt_is_one_short_line(text: str) -> None:
-    """A digest's excerpt has no line breaks and at most 80 characters."""
-    assert len(excerpt(text, 80)) <= 100
-    assert len(excerpt(text, 80).splitlines()) <= 1
-
-
-def test_a_transcript_takes_one_result_per_call() -> None:
-    """A second result, or one for a call that nobody made, is refused; a turn joins when all are answered."""
-    transcript = Transcript(HEAD)
-    transcript.say("", [asked_call("a", "search", "{}"), asked_call("b", "search", "{}")])
-    transcript.answer("b", "second", "ok")
-    assert (transcript.unanswered, transcript.entries) == (("a",), [])
-    for unknown in ("b", "c"):
-        with pytest.raises(ValueError, match="not waiting"):
-            transcript.answer(unknown, "x", "ok")
-    transcript.answer("a", "first", "ok")
-    turn = transcript.entries[0]
-    assert isinstance(turn, Turn)
-    assert [pair.result for pair in turn.pairs] == ["first", "second"]
-    transcript.say("", ())
-    assert transcript.entries[1] == Remark("assistant", "(empty reply)")

@@ -1,4 +1,4 @@
-"""plan, execute, doctor and graph as a user meets them: output, exit codes, what a failure ends with."""
+"""plan, execute, show and the demo as a user meets them: output, exit codes, what a failure ends with."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agents.scripted.server import serve
+from tests.support.processes import read_terminal
 from tests.support.scripts import call, finish, plan_of, review, script, worker
 from tests.support.story import CLI, Story
 
@@ -29,11 +30,6 @@ def _plan(story: Story, text: str = PLAN) -> Path:
     path = story.repository.parent / "plan.yaml"
     path.write_text(text)
     return path
-
-
-def _doctor(story: Story, *arguments: str) -> tuple[int, dict[str, dict[str, str]]]:
-    done = story.run("doctor", "--json", *arguments)
-    return done.returncode, {line["check"]: line for line in json.loads(done.stdout)}
 
 
 def test_plan_file_is_shown_as_table_and_tree(fresh: Story) -> None:
@@ -152,122 +148,10 @@ def test_show_without_anything_to_show_says_so(fresh: Story) -> None:
     assert (done.returncode, "orchestrate plan" in done.stderr) == (0, True)
 
 
-def test_graph_goes_up_and_down(alone: Story) -> None:
-    """The embedded server starts on demand, says where it is, and stops at once; stopping it twice is no error."""
-    assert json.loads(alone.ok("graph", "status", "--json"))["running"] is False
-    up = json.loads(alone.ok("graph", "up", "--json"))
-    assert up["running"] is True
-    assert up["uri"].startswith("bolt://127.0.0.1:")
-    assert Path(up["passwordFile"]).stat().st_mode & 0o077 == 0
-    assert alone.ok("graph", "down") == "The embedded graph server is stopped.\n"
-    assert alone.ok("graph", "down") == "The embedded graph server was not running.\n"
-
-
-def test_graph_status_has_the_same_keys_for_a_neo4j(fresh: Story, real_neo4j: dict[str, str]) -> None:
-    """What holds the graph is told alike: whether it runs, where, which version; a Neo4j has no pid and no files."""
-    embedded = json.loads(fresh.ok("graph", "status", "--json"))
-    fresh.environ.update(real_neo4j)
-    status = json.loads(fresh.ok("graph", "status", "--json"))
-    assert list(status) == list(embedded)
-    assert (status["server"], status["running"], status["uri"]) == ("neo4j", True, real_neo4j["NEO4J_URI"])
-    assert status["version"].startswith("Neo4j/")
-    assert json.loads(fresh.ok("graph", "up", "--json")) == status
-
-
-def test_graph_status_says_why_a_neo4j_does_not_answer(fresh: Story) -> None:
-    """Not running is an answer, its cause is on stderr; `up` that cannot is exit code 4."""
-    fresh.environ.update(NEO4J_URI="bolt://127.0.0.1:1", NEO4J_PASSWORD="x", ORCHESTRATE_RUN_GRAPH_WAIT_S="0")
-    done = fresh.run("graph", "status", "--json")
-    status = json.loads(done.stdout)
-    assert (done.returncode, status["running"], status["version"]) == (0, False, None)
-    assert "bolt://127.0.0.1:1 does not answer" in done.stderr
-    up = fresh.run("graph", "up", "--json")
-    assert (up.returncode, up.stdout) == (4, "")
-
-
-@pytest.mark.parametrize("command", [["graph", "status"], ["graph", "up"], ["status"], ["query", "RETURN 1"]])
-@pytest.mark.parametrize("environ", [{"NEO4J_URI": "http://localhost:7474"}, {"NEO4J_URI": "bolt://db"}])
-def test_a_neo4j_that_cannot_be_used_as_named_is_configuration(
-    fresh: Story, command: list[str], environ: dict[str, str]
-) -> None:
-    """An address that is not Bolt's, or no password: exit code 2, one message, in every command."""
-    fresh.environ.update({"NEO4J_PASSWORD": "" if environ["NEO4J_URI"].startswith("bolt") else "x"} | environ)
-    done = fresh.run(*command)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert len(done.stderr.splitlines()) == 1 and environ["NEO4J_URI"] in done.stderr
-
-
-def test_doctor_names_an_address_that_is_not_bolts(fresh: Story) -> None:
-    """doctor says the same, with the same exit code."""
-    fresh.environ.update(NEO4J_URI="http://localhost:7474", NEO4J_PASSWORD="x")
-    code, found = _doctor(fresh)
-    assert (code, found["graph"]["verdict"]) == (2, "fail")
-    assert "http://localhost:7474" in found["graph"]["seen"] and "neo4j+ssc" in found["graph"]["do"]
-
-
-def test_graph_down_finds_a_server_whose_state_was_damaged(alone: Story) -> None:
-    """status and down go by the server that lives; a lost password heals, and the records stay."""
-    alone.ok("query", "CREATE (:File {id: 'kept', path: 'x'})", "--write")
-    graph = alone.repository / ".git/orchestrate/graph"
-    (graph / "server.json").write_text("{broken")
-    assert json.loads(alone.ok("graph", "status", "--json"))["running"] is True
-    (graph / "server.json").unlink()
-    assert alone.ok("graph", "down") == "The embedded graph server is stopped.\n"
-    (graph / "root-password").unlink()
-    assert alone.ask("MATCH (f:File) RETURN f.id AS id") == [{"id": "kept"}]
-
-
 def test_a_parameter_that_no_graph_can_hold_is_the_users_error(fresh: Story) -> None:
     """More than 64 bits: exit code 2, not a defect of ours."""
     done = fresh.run("query", "RETURN $n", "--param", f"n={2**64}")
     assert done.returncode == 2 and "64 bits" in done.stderr
-
-
-def test_doctor_looks_by_use(fresh: Story) -> None:
-    """Each check says ok, warn or fail; a missing model is a warning, since not every command needs one."""
-    code, found = _doctor(fresh)
-    assert code == 0
-    assert {found[check]["verdict"] for check in ("package", "git", "settings", "graph")} == {"ok"}
-    assert found["model planner/worker/verifier"]["verdict"] == "warn"
-    assert "ORCHESTRATE_MODEL" in found["model planner/worker/verifier"]["do"]
-
-
-def test_doctor_asks_the_model(fresh: Story) -> None:
-    """--model tries the endpoint: tools, structured output, usage; one that is away is exit code 4."""
-    answer = script({"when": {}, "replies": [call("report", word="ready", number=7)]})
-    with serve(answer) as model:
-        fresh.use_model(model.base_url)
-        code, found = _doctor(fresh, "--model")
-    assert code == 0
-    assert {line["verdict"] for check, line in found.items() if check.startswith("model")} == {"ok"}
-    code, found = _doctor(fresh, "--model")
-    assert code == 4
-    assert found["model planner/worker/verifier: endpoint"]["verdict"] == "fail"
-
-
-def test_doctor_names_a_graph_that_is_away(fresh: Story) -> None:
-    """A Neo4j that does not answer is said soon, with what to do; exit code 4."""
-    fresh.environ.update(NEO4J_URI="bolt://127.0.0.1:1", NEO4J_PASSWORD="x")
-    code, found = _doctor(fresh)
-    assert code == 4
-    assert found["graph"]["verdict"] == "fail"
-    assert "NEO4J_URI" in found["graph"]["do"]
-
-
-def test_doctor_outside_a_repository(nowhere: Story) -> None:
-    """Without a repository the rest cannot be looked at; that is said, with the way to one."""
-    code, found = _doctor(nowhere)
-    assert code == 2
-    assert found["repository"]["verdict"] == "fail"
-    assert "git init" in found["repository"]["do"]
-
-
-def test_doctor_warns_of_an_uncommitted_checkout(fresh: Story) -> None:
-    """A dirty checkout is named: work starts from HEAD without it."""
-    (fresh.repository / "new.py").write_text("")
-    code, found = _doctor(fresh)
-    assert (code, found["repository"]["verdict"]) == (0, "warn")
-    assert "new.py" in found["repository"]["seen"]
 
 
 def test_demo_without_bubblewrap(tmp_path: Path) -> None:
@@ -319,7 +203,7 @@ def test_execute_shows_live_progress_on_a_terminal(fresh: Story) -> None:
             stderr=terminal,
         )
         os.close(terminal)
-        drawn = _read_all(screen)
+        drawn = read_terminal(screen)
         answer = json.loads(running.communicate()[0])
     assert running.returncode == 0
     assert answer["tasks"][0]["status"] == "completed"
@@ -327,18 +211,6 @@ def test_execute_shows_live_progress_on_a_terminal(fresh: Story) -> None:
     assert "0/1 tasks" in drawn
     assert "first #1" in drawn
     assert "first: completed" in drawn
-
-
-def _read_all(screen: int) -> str:
-    """What a terminal was sent until its last writer has left."""
-    drawn = b""
-    try:
-        while piece := os.read(screen, 65536):
-            drawn += piece
-    except OSError:  # Linux says EIO where others say end of file
-        pass
-    os.close(screen)
-    return drawn.decode("utf-8", "replace")
 
 
 def test_status_watch_ends_when_nothing_runs(fresh: Story) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from orchestrator.cli.logs import log_path
+from orchestrator.cli.progress import line as progress_line
 from orchestrator.cli.render.board import Board
-from orchestrator.domain.progress import CheckFinished, CheckStarted, RunStarted
+from orchestrator.domain.progress import AttemptFinished, CheckFinished, CheckStarted, RunStarted
 from orchestrator.reports.saved_queries import saved_queries
 from tests.cli.conftest import Demo
 from tests.support.drawn.demo_screen import LOG, demo_text, told
@@ -100,6 +101,17 @@ def test_checks_are_told_one_by_one_with_their_phase(demo: Demo) -> None:
     assert [type(event) for event in checks] == [CheckStarted, CheckFinished] * 2
     assert {event.phase for event in checks} == {"verification"}
     assert [event.number for event in checks if isinstance(event, CheckStarted)] == [1, 2]
+
+
+def test_an_attempts_end_tells_what_show_tells(demo: Demo) -> None:
+    """Tokens and dollars of its reviews are in both, so that the attempts' lines add up to the task's."""
+    ended = [event for event in told(log_path(demo.story.home).read_text()) if isinstance(event, AttemptFinished)]
+    assert len(ended) == 5
+    for event in ended:
+        used = re.search(r" calls, (.* tokens, .*), [^,]*\]$", progress_line(event) or "")
+        assert used is not None
+        shown = " ".join(demo.story.ok("show", event.attempt_id).split())
+        assert used[1] in shown, event.attempt_id
 
 
 def test_demo_leaves_the_checkout_alone_and_delivers_a_branch(demo: Demo) -> None:

@@ -26,9 +26,9 @@ RUNS = [
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_a_list_has_one_line_a_row_however_narrow_the_screen(width: int) -> None:
     """Ids are whole, so that they can be pasted; what does not fit is cut at the end."""
-    screen = Console(file=io.StringIO(), width=width)
-    screen.print(listing_view(RUNS))
-    head, *lines = screen.file.getvalue().splitlines()  # type: ignore[attr-defined]  # the StringIO above
+    screen = io.StringIO()
+    Console(file=screen, width=width).print(listing_view(RUNS))
+    head, *lines = screen.getvalue().splitlines()
     assert head.startswith("run         status       plan")
     assert [line.split()[:3] for line in lines] == [["r7k2m9qx4a", "interrupted", "p7k2m9qx4a"]] * 2
     assert all(len(line) <= width for line in lines)

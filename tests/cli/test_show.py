@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from agents.scripted.server import serve
-from tests.cli.test_commands import _read_all
+from tests.support.processes import read_terminal
 from tests.support.scripts import call, plan_of, script, task, worker
 from tests.support.story import CLI, Story
 
@@ -59,6 +59,6 @@ def test_what_matters_of_a_stopped_task_is_shown(stopped: Story) -> None:
         stderr=subprocess.DEVNULL,
     )
     os.close(terminal)
-    drawn = _read_all(screen)
+    drawn = read_terminal(screen)
     assert paged.wait() == 0
     assert drawn.count("paged:") == len(diff.stdout.splitlines())

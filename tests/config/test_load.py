@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.config import docs
 from orchestrator.config.file import read_settings_file
-from orchestrator.config.former import GONE, RENAMED
 from orchestrator.config.load import NO_SETTINGS, load_settings, settings_tree
 from orchestrator.config.settings import Settings
 from orchestrator.config.trust import TrustStore
@@ -108,19 +106,6 @@ def test_a_name_of_then_is_refused_with_the_name_of_now(tmp_path: Path) -> None:
         "on the command line: complexity.many_criteria is now complexity.max_criteria.",
     ):
         assert said in message
-
-
-def test_every_renamed_setting_leads_to_one_of_today() -> None:
-    """The table of former names names what there is, and nothing of today is refused by it."""
-    names = {setting.name for setting in settings_tree()}
-    assert set(RENAMED.values()) <= names
-    assert not names & (RENAMED.keys() | GONE.keys())
-
-
-def test_every_duration_says_its_unit() -> None:
-    """A setting that is told in seconds ends in _s."""
-    told = [s.name for s in settings_tree() if (s.field.description or "").startswith("Seconds")]
-    assert [name for name in told if not name.endswith("_s")] == []
 
 
 @pytest.mark.parametrize(
@@ -241,18 +226,6 @@ def test_unknown_variable_is_an_error_with_its_neighbour(tmp_path: Path) -> None
     load_settings(tmp_path, environ | dict.fromkeys(NO_SETTINGS, "/somewhere"))
 
 
-def test_every_setting_has_a_variable_of_its_own() -> None:
-    """No two settings share a variable, and none hides one that others read."""
-    variables = [setting.variable for setting in settings_tree()]
-    assert len(variables) == len(set(variables))
-    assert not NO_SETTINGS & set(variables)
-
-
-def test_every_setting_is_described() -> None:
-    """Each field has a docstring, which is its help."""
-    assert [setting.name for setting in settings_tree() if not setting.field.description] == []
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -277,19 +250,6 @@ def test_endpoint_must_be_a_url(tmp_path: Path) -> None:
     assert "OPENAI_BASE_URL: models.planner.base_url must be a URL" in refused(
         tmp_path, {"OPENAI_BASE_URL": "localhost"}
     )
-
-
-def test_documentation_is_current() -> None:
-    """docs/settings.md is what the code draws; `python -m orchestrator.config.docs > docs/settings.md` renews it."""
-    path = Path(__file__).parents[2] / "docs" / "settings.md"
-    assert path.read_text(encoding="utf-8") == docs.settings_reference()
-
-
-def test_documentation_names_every_setting() -> None:
-    """Each setting stands there with its variable, one role's models for all three."""
-    text = docs.settings_reference()
-    named = [s for s in settings_tree() if s.keys[0] != "models" or s.keys[1] == "worker"]
-    assert all(f"| `{setting.name}` |" in text and f"`{setting.variable}`" in text for setting in named)
 
 
 settable = st.dictionaries(

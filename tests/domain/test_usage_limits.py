@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,10 +25,10 @@ CHAIN = ("run", "task", "attempt")
 LEVELS: tuple[UsageLevel, ...] = ("run", "task", "attempt")
 
 
-def _ledger(**run: float) -> UsageLedger:
+def _ledger(**run: Any) -> UsageLedger:
     ledger = UsageLedger()
     for level in LEVELS:
-        bounds = UsageLimits(level, **run) if level == "run" else UsageLimits(level)  # type: ignore[arg-type]  # floats for ints
+        bounds = UsageLimits(level, **run) if level == "run" else UsageLimits(level)
         ledger = ledger.opened(level, UsageAccount(bounds, AT))
     return ledger
 

@@ -25,6 +25,7 @@ KEYS = {
     "requiredFixes",
     "failedChecks",
     "guard",
+    "advice",
     "next",
 }
 CHECK = Check("c1", "make test", 2, "failed", 1.0, "one\ntwo\nERROR: three\n", NOW, "verification", "p1")
@@ -104,7 +105,8 @@ def test_every_end_but_acceptance_says_why_and_what_to_do(kind: str) -> None:
     assert (report["stopReason"], report["stopDetail"]) == (end.stop_reason, end.stop_detail)
     assert (report["issues"], report["requiredFixes"]) == (issues, fixes)
     assert (found.issues, found.required_fixes) == (tuple(issues), tuple(fixes))
-    assert report["next"] and all(report["next"])
+    assert report["advice"] and all(report["advice"])
+    assert report["next"] and all(command.startswith("orchestrate ") for command in report["next"])
     assert report["qcFeedback"] == (end.review.feedback if end.review else None)
 
 
@@ -134,14 +136,14 @@ def test_a_tasks_last_end_advises_for_the_task() -> None:
     end, _, _ = ENDS["gate"]
     report = concluded(end)
     assert report.diagnosis is not None
-    assert report.error_context["next"] == list(report.diagnosis.actions)
-    assert "next attempt" not in " ".join(report.error_context["next"])
+    assert report.error_context["advice"] == list(report.diagnosis.actions)
+    assert "next attempt" not in " ".join(report.error_context["advice"])
 
 
 def failed_checks(*checks: Check) -> list[dict[str, Any]]:
     """What a report has of these checks."""
     found: list[dict[str, Any]] = error_report(
-        reason="gate_failed", detail="", issues=(), required_fixes=(), actions=(), checks=checks
+        reason="gate_failed", detail="", issues=(), required_fixes=(), advice=(), commands=(), checks=checks
     )["failedChecks"]
     return found
 
@@ -166,4 +168,15 @@ def test_failed_checks_are_told_with_the_end_of_their_output() -> None:
 def test_an_error_that_ends_the_run_says_its_own_way_out() -> None:
     """Under the run's own bound the way out is a higher one, whatever the taxonomy advises for a task's."""
     end = AttemptEnd.interrupted("Used up.", halt=RunBoundError("Used up.", next_step="Raise it."))
-    assert concluded(end).error_context["next"] == ["Raise it."]
+    assert concluded(end).error_context["advice"] == ["Raise it."]
+
+
+def test_what_is_next_can_be_pasted() -> None:
+    """As the task stands at that end: whoever executes the plan goes on, or the task is retried with what must change;
+    it is known by its id, whichever plan is the newest."""
+    assert concluded(ENDS["Ctrl-C"][0]).error_context["next"] == ["orchestrate execute p"]
+    assert concluded(ENDS["gate"][0]).error_context["next"] == ["orchestrate retry p:t"]
+    assert concluded(AttemptEnd.failed("model_error", "Away.")).error_context["next"] == [
+        "orchestrate doctor --model",
+        "orchestrate execute p",
+    ]

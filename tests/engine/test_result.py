@@ -58,6 +58,7 @@ def concluded(end: AttemptEnd, commit: str | None = None, head_before: str | Non
     """The result of a first attempt of one, begun at stage 2."""
     return attempt_result(
         replace(end, number=CLAIM.number),
+        task=TASK,
         policy=RetryPolicy(max_attempts=TASK.max_attempts, max_stopped_attempts=2),
         earlier=(),
         stage=2,

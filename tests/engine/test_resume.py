@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from orchestrator.app import App
 from orchestrator.domain.events import Event, ToolRequested
+from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.domain.run import Claim, ClaimRequest, Orphan
 from orchestrator.domain.task import Retry
 from orchestrator.engine import runs
@@ -74,15 +76,15 @@ class Stage:
         self.app.graph.await_review(claim, "Done.", tree, self.app.clock.now())
         return tree
 
-    def end(self, claim: Claim, status: str, reason: str, tree: str) -> None:
+    def end(self, claim: Claim, status: AttemptStatus, reason: str, tree: str) -> None:
         """The attempt ends so, as its task's last one, and leaves a tree."""
         result = replace(unfinished("failed"), stop_reason=reason, tree_after=tree)
-        self.app.graph.conclude(claim, replace(result, attempt_status=status))  # type: ignore[arg-type]
+        self.app.graph.conclude(claim, replace(result, attempt_status=status))
 
-    def retry(self, **added: str) -> Start:
+    def retry(self, **added: Any) -> Start:
         """A person has the task tried again; where its next attempt begins."""
         at = self.app.clock.now()
-        retry = Retry(id=new_id("y"), task_id=self.task_id, task_key="t", at=at, **added)  # type: ignore[arg-type]
+        retry = Retry(id=new_id("y"), task_id=self.task_id, task_key="t", at=at, **added)
         self.app.graph.retry_task(self.plan_id, retry)
         return find_start(self.app.services(), self.claim())
 
@@ -90,6 +92,7 @@ class Stage:
         """The process of an attempt is killed, and the next one sees it."""
         at = self.app.clock.now()
         orphan = Orphan(
+            plan_id=self.plan_id,
             task_id=claim.task.id,
             task_key=claim.task.key,
             attempt_id=claim.attempt_id,

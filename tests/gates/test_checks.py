@@ -41,12 +41,25 @@ def test_a_failure_that_names_an_absent_file_says_so() -> None:
     assert told.fingerprint == bare.fingerprint
 
 
+@pytest.mark.parametrize("output", ["AttributeError: 'bytes' has no b2", "bb.py:1: error", "tool --verb-b", "a_b"])
+def test_a_failure_names_an_absent_file_by_its_whole_name(output: str) -> None:
+    """A short name occurs in many words, which do not mean the file."""
+    failed = replace(RAN, outcome="failed", exit_code=1, output=output)
+    absent = (AbsentFile("b.py", "c.py", "No."),)
+    [told] = judge_checks([failed], "", absent)
+    assert "b.py" not in told.message
+    for named in ("No module named 'b'", "Cannot find module './lib/b.py'", "from tiny.b import x"):
+        [told] = judge_checks([replace(failed, output=named)], "", absent)
+        assert "b.py is ignored by git" in told.message
+
+
 def test_what_stands_for_a_check_names_the_one_that_ran() -> None:
-    """Reused twice, it still leads to the run itself; the result is that run's, the instant its own, the time none."""
+    """Reused twice, it still leads to the run itself; the result is that run's, phase and instant are its own."""
     later = datetime(2026, 1, 2, tzinfo=UTC)
-    once = reused(RAN, check_id="a2:check1", pass_id="a2:pass1", at=later)
-    twice = reused(once, check_id="a3:check1", pass_id="a3:pass1", at=later)
+    once = reused(RAN, check_id="a2:check1", phase="verification", pass_id="a2:pass1", at=later)
+    twice = reused(once, check_id="a3:check1", phase="merge", pass_id="a3:merge1", at=later)
     assert once.reused_from == twice.reused_from == RAN.id
     assert (once.started_at, once.duration_ms, once.pass_id) == (later, 0.0, "a2:pass1")
+    assert (once.phase, twice.phase) == ("verification", "merge")
     assert (once.outcome, once.exit_code, once.output, once.tree) == ("passed", 0, "3 passed", "tree1")
     assert passed_over("tree1", [RAN, once]) == {"pytest": RAN}

@@ -107,12 +107,14 @@ def test_a_failure_report_tells_every_attempt_and_what_to_do_with_the_task() -> 
     )
     assert found.actions == (TASK_STOPS["attempts_exhausted"].next_step,)
     assert found.summary.startswith("2 attempts ended without accepted work;")
+    assert found.summary.endswith(" The last one: rejected, checks failed.")
 
 
 def test_after_a_bound_the_report_advises_on_the_bound_and_on_the_task() -> None:
     """What the stop itself advises still holds when no attempt follows."""
     last = ended_now(1, "stopped", "token_limit")
     found = failure_report(Exhausted("stops_exhausted", 1, 1), [last], [], NOW)
+    assert found.summary.endswith(" The last one: stopped, token limit reached.")
     assert found.actions == (ATTEMPT_STOPS["token_limit"].next_step, TASK_STOPS["stops_exhausted"].next_step)
 
 

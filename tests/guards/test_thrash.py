@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from orchestrator.domain.events import FileWrite, ProgressReported, ScopeDecided
 from orchestrator.domain.verdict import Refuse
 from orchestrator.guards.limits import GuardLimits
+from orchestrator.guards.thrash import ThrashGuard
 from tests.support.guard_scripts import START, Choke, Result, call, choke
 
 
@@ -120,8 +121,8 @@ def test_many_files_are_remembered_within_bounds() -> None:
     """A command that rewrites ten thousand files leaves a bounded memory."""
     writes = tuple(FileWrite(path=f"f{n}", added=1, removed=0, blob=f"b{n}") for n in range(10_000))
     run = choke(answer=lambda _: Result(tree="t", writes=writes)).run([[call("run_command", "codegen")]])
-    thrash = next(g for g in run.guard_set.guards if type(g).__name__ == "ThrashGuard")
-    assert len(thrash.files) <= 256  # type: ignore[attr-defined]  # the guard found by its name
+    (thrash,) = (guard for guard in run.guard_set.guards if isinstance(guard, ThrashGuard))
+    assert len(thrash.files) <= 256
 
 
 # --- checkpoint -------------------------------------------------------------------------------------------------------

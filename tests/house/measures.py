@@ -6,6 +6,7 @@ The rules of this folder and `python -m benchmarks.walk` use the same arithmetic
 from __future__ import annotations
 
 import ast
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -79,8 +80,8 @@ def _is_command(function: Function) -> bool:
 
 def _alias_name(node: ast.stmt) -> str:
     """The name of `Name = SomeType[...]`, `Name = One | Other`, `Name: TypeAlias = ...` and `type Name = ...`."""
-    if type(node).__name__ == "TypeAlias":  # since Python 3.12
-        return str(node.name.id)  # type: ignore[attr-defined]
+    if sys.version_info >= (3, 12) and isinstance(node, ast.TypeAlias):
+        return node.name.id
     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
         return node.target.id if ast.unparse(node.annotation).endswith("TypeAlias") else ""
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):

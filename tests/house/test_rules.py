@@ -77,9 +77,9 @@ def test_no_name_uses_a_word_that_means_nothing() -> None:
 
 
 def test_functions_and_files_can_be_read_in_one_sitting() -> None:
-    """No function is longer than 40 lines and no file than 300, whichever they are."""
+    """No function is longer than 40 lines and no file than 300, whichever they are, a test's file too."""
     assert measures.long_functions(CODE) == []
-    assert measures.long_files(CODE) == []
+    assert measures.long_files([*CODE, *TESTS]) == []
 
 
 def test_a_name_has_one_home() -> None:

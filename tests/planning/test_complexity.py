@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.config.settings import BudgetsSettings, ComplexitySettings
-from orchestrator.domain.task import Assessment
+from orchestrator.domain.task import Assessment, TaskKind
 from orchestrator.planning.complexity import assess, band_of, budget_of, effective_kind, estimate
 from orchestrator.planning.plan_file import TaskFile
 
@@ -131,8 +131,8 @@ def test_kind_is_the_greater_of_declared_and_band(kind: Any, band: Any, effectiv
 def test_budgets_by_kind() -> None:
     """Simple 20, moderate 50, complex 100, research 150."""
     budgets = BudgetsSettings()
-    kinds = ("simple", "moderate", "complex", "research")
-    assert [budget_of(kind, budgets) for kind in kinds] == [20, 50, 100, 150]  # type: ignore[arg-type]  # literals
+    kinds: tuple[TaskKind, ...] = ("simple", "moderate", "complex", "research")
+    assert [budget_of(kind, budgets) for kind in kinds] == [20, 50, 100, 150]
 
 
 counts = st.integers(min_value=0, max_value=30)

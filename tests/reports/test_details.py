@@ -25,6 +25,7 @@ from orchestrator.reports.details import (
 from orchestrator.reports.status import plan_and_run, plan_status
 from orchestrator.reports.timeline import Timeline
 from orchestrator.store.graph_store import GraphStore
+from tests.support.long_story import long_story
 from tests.support.samples import (
     T0,
     accepted,
@@ -32,7 +33,6 @@ from tests.support.samples import (
     attempt_summary,
     call,
     claimed,
-    long_story,
     new_plan,
     opened,
     reply,

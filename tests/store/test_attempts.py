@@ -12,7 +12,7 @@ import pytest
 from orchestrator.domain.attempt import AttemptResult, Check, FailureReport
 from orchestrator.domain.errors import StaleFenceError
 from orchestrator.domain.finding import Finding
-from orchestrator.domain.lifecycle import TransitionError
+from orchestrator.domain.lifecycle import AttemptStatus, TaskStatus, TransitionError
 from orchestrator.domain.review import Criterion, Review
 from orchestrator.domain.run import Claim
 from orchestrator.domain.usage import Usage
@@ -83,7 +83,7 @@ def test_a_check_that_was_not_run_again_names_the_one_that_was(any_graph: GraphS
     claim = claimed(any_graph, run)
     older = Check(f"{claim.attempt_id}:c1", "lint", 0, "passed", 9.0, "", T0, "verification", "pass1")
     ran = dataclasses.replace(older, id=f"{claim.attempt_id}:c2", command="pytest", tree="tree1")
-    again = reused(ran, check_id=f"{claim.attempt_id}:c3", pass_id="merge1", at=T0)
+    again = reused(ran, check_id=f"{claim.attempt_id}:c3", phase="merge", pass_id="merge1", at=T0)
     any_graph.record_checks(claim, [older, ran, again])
     read = any_graph.attempt(claim.attempt_id).checks
     assert read == (older, ran, again)
@@ -202,15 +202,15 @@ def test_repeating_a_conclusion_is_true_again_and_another_one_is_refused(any_gra
     ("attempt_status", "task_status"), [("accepted", "completed"), ("rejected", "pending"), ("failed", "completed")]
 )
 def test_a_step_that_the_tables_do_not_have_is_refused(
-    any_graph: GraphStore, attempt_status: str, task_status: str
+    any_graph: GraphStore, attempt_status: AttemptStatus, task_status: TaskStatus
 ) -> None:
     """lifecycle.py is the only place that knows which status follows which; the store refuses a write that skips."""
     plan, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
     skipping: AttemptResult = dataclasses.replace(
         accepted(claim),
-        attempt_status=attempt_status,  # type: ignore[arg-type]  # parametrised literals
-        task_status=task_status,  # type: ignore[arg-type]
+        attempt_status=attempt_status,
+        task_status=task_status,
     )
     with pytest.raises(TransitionError):
         any_graph.conclude(claim, skipping)
@@ -270,6 +270,8 @@ def test_spend_counts_open_turns_in_full_and_reviews_too(any_graph: GraphStore) 
     whole = Usage(prompt_tokens=1_100, completion_tokens=40, cost_usd=0.625, **reserved)
     assert any_graph.spend(run_id=run.id, task_id=claim.task.id) == whole
     assert any_graph.spend(task_id=claim.task.id) == whole
+    assert any_graph.spend(task_id=claim.task.id, attempt_id=claim.attempt_id) == whole
+    assert any_graph.spend(task_id=claim.task.id, attempt_id="another").tokens == 0
     assert any_graph.spend(run_id=run.id, task_id="other") == Usage(prompt_tokens=0, completion_tokens=0, cost_usd=0.0)
     any_graph.record(owner, [turn(3), reply(3, cost_usd=None)])
     assert any_graph.spend(run_id=run.id).cost_usd is None

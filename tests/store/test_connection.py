@@ -23,7 +23,8 @@ from orchestrator.store.graph_store import open_graph
 from orchestrator.store.schema import SCHEMA_VERSION, check_server, schema_statements
 from tests.support.embedded_cache import EMBEDDED
 from tests.support.graph_servers import GraphServer
-from tests.support.samples import T0, attempt_owner, claimed, long_story, new_plan, opened
+from tests.support.long_story import long_story
+from tests.support.samples import T0, attempt_owner, claimed, new_plan, opened
 
 LATE = T0 + timedelta(hours=1)
 STORE = Path(__file__).resolve().parents[2] / "orchestrator/store"

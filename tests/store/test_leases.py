@@ -171,6 +171,7 @@ def test_an_orphan_is_closed_as_interrupted_and_its_successor_follows_it(any_gra
         {"id": claim.attempt_id},
     ).rows[0]
     assert told[0] == told[1] and json.loads(told[0])["issues"] == told[2] == [first.stop_detail]
+    assert json.loads(told[0])["next"] == [f"orchestrate execute {plan.id}"]
     used = any_graph.query(
         "MATCH (a:Attempt {id: $id}) RETURN a.turnCount, a.toolCallCount, a.durationMs, a.promptTokens > 0",
         {"id": claim.attempt_id},

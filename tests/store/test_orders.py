@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -32,10 +34,10 @@ from tests.support.samples import (
 LATER = T0 + timedelta(minutes=10)
 
 
-def retry_of(task_id: str, **added: object) -> Retry:
+def retry_of(task_id: str, **added: Any) -> Retry:
     """A retry, with what is added."""
     key = task_id.rpartition(":")[2]
-    return Retry(id=new_id("y"), task_id=task_id, task_key=key, at=LATER, **added)  # type: ignore[arg-type]
+    return Retry(id=new_id("y"), task_id=task_id, task_key=key, at=LATER, **added)
 
 
 def test_a_retried_task_is_pending_and_its_run_open_again(any_graph: GraphStore) -> None:
@@ -100,6 +102,8 @@ def test_a_cancelled_task_ends_its_attempt_and_blocks_what_waits(any_graph: Grap
         LATER,
         1,
     )
+    told = any_graph.query("MATCH (a:Attempt {id: $id}) RETURN a.errorContextJson", {"id": claim.attempt_id}).rows
+    assert json.loads(told[0][0])["next"] == [f"orchestrate retry {claim.task.id}"]
     with pytest.raises(StaleFenceError):
         any_graph.conclude(claim, unfinished())
     any_graph.retry_task(plan.id, retry_of(claim.task.id))

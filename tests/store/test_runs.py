@@ -109,6 +109,7 @@ def test_fresh_cancels_the_open_run_and_starts_all_over(any_graph: GraphStore) -
         {"id": live.attempt_id},
     ).rows
     assert told[0] == told[1] and json.loads(told[0])["stopDetail"] == ended.stop_detail
+    assert json.loads(told[0])["next"] == [], "the newer run has the task"
     assert set(statuses(any_graph, plan).values()) == {"pending"}
     with pytest.raises(StaleFenceError):
         any_graph.record(attempt_owner(live), [turn(1)])

@@ -13,18 +13,10 @@ import pytest
 
 from tests.stories.conftest import Serve
 from tests.support.scripts import SUB, call, finish, plan_of, review, script, task, worker
-from tests.support.story import Story, git, make_repository
+from tests.support.story import Story, complaint, git, make_repository
 
 WRITE = call("write_file", path="calc.py", file_text=SUB)
 PLAN = plan_of(task("subtract"))
-
-
-def said(done: subprocess.CompletedProcess[str], code: int) -> str:
-    """stderr of a command that must leave with `code`, with one error and no traceback."""
-    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
-    assert "Traceback" not in done.stdout + done.stderr
-    assert done.stderr.count("Error:") <= 1
-    return done.stderr
 
 
 def in_folder(story: Story, folder: Path) -> Story:
@@ -35,73 +27,7 @@ def in_folder(story: Story, folder: Path) -> Story:
 @pytest.mark.parametrize("goal", ["", "   \n"])
 def test_an_empty_goal_is_a_usage_error(story: Story, goal: str) -> None:
     """A goal of nothing is refused before anything starts."""
-    assert "goal is empty" in said(story.run("plan", goal), 2)
-
-
-def test_without_a_key_the_message_names_both_variables(story: Story) -> None:
-    """No key and no endpoint: exit 2, and what to set."""
-    story.environ["ORCHESTRATE_MODEL"] = "gpt-5"
-    message = said(story.run("plan", "Add subtract"), 2)
-    assert "OPENAI_API_KEY" in message
-    assert "OPENAI_BASE_URL" in message
-
-
-def test_without_a_model_name_the_message_names_the_variable(story: Story, model: Serve) -> None:
-    """An endpoint but no model: exit 2, and ORCHESTRATE_MODEL."""
-    model(script(review()))
-    del story.environ["ORCHESTRATE_MODEL"]
-    story.plan(PLAN)
-    assert "ORCHESTRATE_MODEL" in said(story.run("execute"), 2)
-
-
-@pytest.mark.parametrize(
-    ("fault", "hint"),
-    [
-        ({"status": 401}, "401"),
-        ({"status": 429, "retry_after": 0}, "429"),
-        ({"html": True}, "<html>"),
-        ({"cut": True}, ""),
-        ({"close": True}, ""),
-        ({"empty_choices": True}, ""),
-    ],
-    ids=["refuses the key", "rate limits", "answers html", "cuts the reply", "hangs up", "no choices"],
-)
-def test_an_endpoint_that_fails_ends_the_run_resumably(
-    story: Story, model: Serve, fault: dict[str, object], hint: str
-) -> None:
-    """Exit 4 with the endpoint named; the attempt is closed, the task pending, and the run resumes when it is back."""
-    story.environ["ORCHESTRATE_MODELS_WORKER_RETRIES"] = "0"
-    broken = {"text": "x", "fault": fault}
-    model(script(worker("subtract", broken, WRITE, finish(), attempt=1), worker("subtract", WRITE, finish()), review()))
-    story.plan(PLAN)
-
-    message = said(story.run("execute"), 4)
-
-    assert "127.0.0.1" in message
-    assert hint in message
-    assert story.ask("MATCH (a:Attempt) RETURN a.status AS s, a.stopReason AS r") == [
-        {"s": "failed", "r": "model_error"}
-    ]
-    story.ok("execute", "--resume")
-
-
-def test_an_endpoint_that_nobody_serves_is_named(story: Story) -> None:
-    """Connection refused: exit 4 and the address."""
-    story.use_model("http://127.0.0.1:9/v1")
-    story.environ["ORCHESTRATE_MODELS_WORKER_RETRIES"] = "0"
-    story.plan(PLAN)
-    assert "127.0.0.1:9" in said(story.run("execute"), 4)
-
-
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize("fault", [{"hang_s": 30}, {"drip": 1}], ids=["hangs", "drips a byte a second"])
-def test_a_request_has_a_total_deadline(story: Story, model: Serve, fault: dict[str, object]) -> None:
-    """An endpoint that hangs or drips is given up after the settings' seconds, not after the client's patience."""
-    story.environ["ORCHESTRATE_MODELS_WORKER_RETRIES"] = "0"
-    story.environ["ORCHESTRATE_MODELS_WORKER_TIMEOUT_S"] = "2"
-    model(script(worker("subtract", {"text": "x", "fault": fault}), review()))
-    story.plan(PLAN)
-    said(story.run("execute"), 4)
+    assert "goal is empty" in complaint(story.run("plan", goal), 2)
 
 
 def not_a_repository(folder: Path) -> Path:
@@ -132,7 +58,7 @@ def test_a_folder_that_cannot_be_worked_on_is_named(
 ) -> None:
     """Exit 2 and what to do, for each kind of unusable folder."""
     folder = make(tmp_path / "elsewhere")
-    assert hint in said(in_folder(story, folder).run("execute"), 2)
+    assert hint in complaint(in_folder(story, folder).run("execute"), 2)
 
 
 def test_a_subfolder_a_detached_head_and_a_dirty_checkout_work_from_head(story: Story, model: Serve) -> None:
@@ -149,7 +75,7 @@ def test_a_subfolder_a_detached_head_and_a_dirty_checkout_work_from_head(story: 
     inside.plan(PLAN)
     done = inside.run("execute")
 
-    message = said(done, 0)
+    message = complaint(done, 0)
     assert "calc.py" in message
     assert "detached" in message
     assert (story.repository / "calc.py").read_text() == "my own edit\n"
@@ -166,7 +92,7 @@ def test_a_plan_file_tells_all_defects_at_once(story: Story, tmp_path: Path) -> 
         "  - {key: b, prompt: do, depends_on: [a], files_written: ['../x'], verification: ['true']}\n"
         "  - {key: c, prompt: '', depends_on: [nowhere], verification: ['Manual test with Postman']}\n"
     )
-    message = said(story.run("plan", "--file", str(path)), 3)
+    message = complaint(story.run("plan", "--file", str(path)), 3)
     for hint in ("colour", "nowhere", "../x", "prompt", "Postman", "line 3", "a -> b -> a"):
         assert hint in message, hint
 
@@ -189,18 +115,18 @@ def test_what_does_not_exist_or_fit_is_named(story: Story, model: Serve, argumen
     """Unknown ids, tasks, queries and Cypher errors leave with 2 and name the value."""
     model(script(review()))
     story.plan(PLAN)
-    assert hint in said(story.run(*arguments), 2)
+    assert hint in complaint(story.run(*arguments), 2)
 
 
 def test_execute_without_a_plan_says_how_to_make_one(story: Story) -> None:
     """Exit 2 and the command to run."""
-    assert "orchestrate plan" in said(story.run("execute"), 2)
+    assert "orchestrate plan" in complaint(story.run("execute"), 2)
 
 
 def test_an_unknown_setting_names_its_nearest_neighbour(story: Story) -> None:
     """A typo in orchestrate.toml is found before anything runs."""
     (story.repository / "orchestrate.toml").write_text("[guards]\nrepetition_stopp = 3\n")
-    message = said(story.run("status"), 2)
+    message = complaint(story.run("status"), 2)
     assert "repetition_stopp" in message
     assert "repetition_stop" in message
 
@@ -209,7 +135,7 @@ def test_a_cost_limit_over_an_unknown_price_refuses_at_the_start(story: Story, m
     """An unknown price is a state of its own: nothing is spent under a limit that cannot be kept."""
     served = model(script(worker("subtract", WRITE, finish()), review()))
     story.plan(PLAN)
-    message = said(story.run("execute", "--max-cost", "1"), 2)
+    message = complaint(story.run("execute", "--max-cost", "1"), 2)
     assert "price" in message
     assert served.requests == []
 
@@ -218,7 +144,7 @@ def test_a_token_limit_ends_the_run_and_can_be_raised(story: Story, model: Serve
     """--max-tokens reserves before it asks: exit 1 with the bound named, then --resume under a higher one."""
     model(script(worker("subtract", WRITE, finish()), review()))
     story.plan(PLAN)
-    message = said(story.run("execute", "--max-tokens", "100"), 1)
+    message = complaint(story.run("execute", "--max-tokens", "100"), 1)
     assert "100" in message
     assert story.ask("MATCH (a:Attempt) RETURN a.stopReason AS r") == [{"r": "token_limit"}]
     story.ok("execute", "--resume", "--max-tokens", "1000000")
@@ -229,7 +155,7 @@ def test_a_wrong_neo4j_is_told_from_a_wrong_password(story: Story) -> None:
     story.environ.update(
         NEO4J_URI="bolt://127.0.0.1:9", NEO4J_PASSWORD="secret-password", ORCHESTRATE_RUN_GRAPH_WAIT_S="1"
     )
-    message = said(story.run("status"), 4)
+    message = complaint(story.run("status"), 4)
     assert "127.0.0.1:9" in message
     assert "secret-password" not in message
 
@@ -238,13 +164,13 @@ def test_a_wrong_neo4j_is_told_from_a_wrong_password(story: Story) -> None:
 def test_a_home_that_cannot_be_written_is_named(story: Story) -> None:
     """ORCHESTRATE_HOME in a read-only place: exit 2 and the way out."""
     story.environ["ORCHESTRATE_HOME"] = "/proc/orchestrate"
-    assert "ORCHESTRATE_HOME" in said(story.run("status"), 2)
+    assert "ORCHESTRATE_HOME" in complaint(story.run("status"), 2)
 
 
 def test_a_home_on_a_read_only_file_system_is_named(story: Story) -> None:
     """As above, for root too: /proc takes no folders from anyone."""
     story.environ["ORCHESTRATE_HOME"] = "/proc/orchestrate"
-    assert "ORCHESTRATE_HOME" in said(story.run("status"), 2)
+    assert "ORCHESTRATE_HOME" in complaint(story.run("status"), 2)
 
 
 def test_a_hostile_git_config_in_the_worktree_runs_nothing(story: Story, model: Serve, tmp_path: Path) -> None:
@@ -293,7 +219,7 @@ def test_a_prompt_that_never_fits_stops_the_task_and_not_the_run(story: Story, m
     story.environ["ORCHESTRATE_RUN_MAX_STOPPED_ATTEMPTS"] = "1"
     story.plan(plan_of(task("subtract"), task("notes", writes=["NOTES.md"])))
 
-    said(story.run("execute"), 1)
+    complaint(story.run("execute"), 1)
 
     rows = story.ask("MATCH (a:Attempt) RETURN a.taskKey AS k, a.status AS s, a.stopReason AS r ORDER BY k")
     assert [tuple(row.values()) for row in rows] == [

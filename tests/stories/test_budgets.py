@@ -11,7 +11,7 @@ import pytest
 from tests.stories.conftest import Serve
 from tests.support.processes import kill, wait_until
 from tests.support.scripts import SUB, call, finish, plan_of, review, script, slowly, task, worker
-from tests.support.story import Story, git
+from tests.support.story import Story, git, guard_verdicts, withheld_turns
 
 WRITE = call("write_file", path="calc.py", file_text=SUB)
 READ = call("read_file", path="calc.py")
@@ -48,22 +48,6 @@ def test_a_turn_that_a_kill_left_open_counts_in_full(story: Story, model: Serve)
     assert len(served.requests) == 1
 
     story.ok("execute", "--resume", "--max-tokens", "1000000")
-
-
-def test_a_runs_deadline_is_not_refilled_by_a_restart(story: Story, model: Serve) -> None:
-    """What an earlier process worked counts for --deadline, the time between the two does not."""
-    steps = [slowly(READ, 2_500), slowly(READ, 20_000)]
-    served = model(script(worker("subtract", *steps, attempt=1), worker("subtract", WRITE, finish()), review()))
-    story.plan(plan_of(task("subtract")))
-    process = story.start("execute")
-    wait_until(lambda: len(served.requests) == 2)
-    kill(process)
-
-    done = story.run("execute", "--resume", "--deadline", "2s")
-    assert done.returncode == 1, done.stderr
-    assert "--deadline" in done.stderr
-    assert len(served.requests) == 2
-    story.ok("execute", "--resume", "--deadline", "10m")
 
 
 @pytest.fixture
@@ -178,25 +162,6 @@ def _noted(story: Story) -> None:
         story.environ[f"ORCHESTRATE_MODELS_{role}_MAX_OUTPUT_TOKENS"] = "300"
 
 
-def _said(story: Story, guard: str, level: str = "") -> list[tuple[str, str]]:
-    """The verdicts of a guard in order, with their codes; of the ledger, those of a level."""
-    rows = story.ask(
-        "MATCH (a:Attempt)-[:TRIGGERED]->(g:GuardEvent {guard: $guard}) "
-        "RETURN g.verdict AS v, g.code AS c, g.evidenceJson AS e ORDER BY a.startedAt, g.seq",
-        guard=guard,
-    )
-    return [(row["v"], row["c"]) for row in rows if not level or json.loads(row["e"])["level"] == level]
-
-
-def _withheld(story: Story) -> list[bool]:
-    """Whether the worker's turns had their tools withheld, those that were sent, in order."""
-    rows = story.ask(
-        "MATCH (a:Attempt)-[:TOOK]->(t:Turn) WHERE t.finishReason <> 'not_sent' "
-        "RETURN t.toolsWithheld AS w ORDER BY a.startedAt, t.seq"
-    )
-    return [row["w"] for row in rows]
-
-
 BOUNDS = {
     "attempt": ({"ORCHESTRATE_GUARDS_MAX_TOKENS": "130000"}, ()),
     "task": ({"ORCHESTRATE_RUN_TASK_MAX_TOKENS": "130000"}, ()),
@@ -218,8 +183,8 @@ def test_a_bound_warns_twice_and_grants_one_turn_to_finish(story: Story, model: 
 
     assert done.returncode == 1, done.stderr
     guard, of_level = ("tokens", "") if level == "attempt" else ("ledger", level)
-    assert _said(story, guard, of_level) == [("warn", "token_limit")] * 2 + [("stop", "token_limit")]
-    assert _withheld(story) == [False] * (len(served.requests) - 1) + [True]
+    assert guard_verdicts(story, guard, of_level) == [("warn", "token_limit")] * 2 + [("stop", "token_limit")]
+    assert withheld_turns(story) == [False] * (len(served.requests) - 1) + [True]
     assert 120_000 < used(story) <= 130_000
     told = "".join(str(message) for message in served.requests[-1]["messages"])
     assert told.count("80% of what") == 1
@@ -239,13 +204,13 @@ def test_a_worker_that_finishes_in_its_finishing_turn_is_judged_as_any_other(sto
     steps = {key: [call("write_file", path=f"{key}.txt", file_text="x\n"), *_reads(40)] for key in ("a", "b")}
     model(script(worker("a", *steps["a"])))
     assert story.run("execute", "--task", "a").returncode == 1
-    withheld = _withheld(story)
+    withheld = withheld_turns(story)
     assert withheld == [False] * (len(withheld) - 1) + [True]
 
     model(script(worker("b", *steps["b"][: len(withheld) - 1], finish()), review()))
     story.ok("execute", "--task", "b")
 
-    assert _withheld(story) == [*withheld, *withheld]
+    assert withheld_turns(story) == [*withheld, *withheld]
     assert story.ask("MATCH (t:Task {key: 'b'}) RETURN t.status AS s") == [{"s": "completed"}]
 
 
@@ -306,55 +271,3 @@ def test_what_an_endpoint_failure_cuts_off_says_so(story: Story, model: Serve) -
     assert (ended["b"]["s"], ended["b"]["r"]) == ("interrupted", "interrupted")
     assert "no such key" in ended["b"]["d"]
     assert "user" not in ended["b"]["d"]
-
-
-SLEEPS = {"calls": [call("run_command", command=f"sleep 2; echo slept {n}")["call"] for n in range(6)]}
-DEADLINES = {
-    "attempt": ({"ORCHESTRATE_GUARDS_DEADLINE_S": "3"}, ()),
-    "task": ({"ORCHESTRATE_RUN_TASK_DEADLINE_S": "3"}, ()),
-    "task's work": ({"ORCHESTRATE_RUN_TASK_WORKING_TIME_S": "3"}, ()),
-    "run's work": ({"ORCHESTRATE_RUN_WORKING_TIME_S": "3"}, ()),
-    "run": ({}, ("--deadline", "3s")),
-}
-
-
-@pytest.mark.parametrize("level", DEADLINES)
-def test_no_call_begins_behind_a_deadline_and_no_command_outlives_it(story: Story, model: Serve, level: str) -> None:
-    """One reply with six commands of two seconds under three: what runs at the deadline is ended and says why, the
-    others are refused."""
-    environ, flags = DEADLINES[level]
-    story.environ.update(environ, ORCHESTRATE_RUN_MAX_STOPPED_ATTEMPTS="1")
-    model(script(worker("subtract", SLEEPS, WRITE, finish()), review()))
-    story.plan(plan_of(task("subtract")))
-
-    done = story.run("execute", *flags)
-
-    assert done.returncode == 1, done.stderr
-    rows = story.ask("MATCH (c:ToolCall) RETURN c.status AS s, c.result AS r, c.durationMs AS ms ORDER BY c.seq")
-    ran = [row for row in rows if row["s"] in ("ok", "error")]
-    assert [row["s"] for row in rows] == [*(row["s"] for row in ran), *["refused"] * (6 - len(ran))]
-    assert 1 <= len(ran) <= 2
-    assert ran[-1]["s"] == "error"
-    assert "deadline" in ran[-1]["r"]
-    assert sum(row["ms"] for row in ran) < 3_900
-    guard, of_level = ("deadline", "") if level == "attempt" else ("ledger", level.partition("'")[0])
-    assert _said(story, guard, of_level)[-1] == ("stop", "deadline")
-
-
-def test_a_deadline_grants_one_turn_to_finish(story: Story, model: Serve) -> None:
-    """A turn as long as the last one would end behind --deadline, so this one has its tools withheld.
-    Each wait is shorter than the one before, so that a turn takes no longer than the last on a busy machine too."""
-    naps = (3, 2.5, 2, 1.5, *[1] * 16)
-    waits = [call("run_command", command=f"sleep {nap}; echo {n}") for n, nap in enumerate(naps)]
-    model(script(worker("subtract", *waits), review()))
-    story.plan(plan_of(task("subtract", more="    tool_call_budget: 60\n")))
-
-    done = story.run("execute", "--deadline", "7s")
-
-    assert done.returncode == 1, done.stderr
-    withheld = _withheld(story)
-    assert withheld == [False] * (len(withheld) - 1) + [True]
-    assert _said(story, "ledger", "run")[-1] == ("stop", "deadline")
-    assert story.ask("MATCH (a:Attempt) RETURN a.status AS s, a.stopReason AS r") == [
-        {"s": "interrupted", "r": "deadline"}
-    ]

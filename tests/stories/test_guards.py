@@ -16,18 +16,8 @@ import pytest
 from agents.scripted.server import serve
 from orchestrator.domain.stop_reasons import in_words
 from tests.support.replays import assert_replay_agrees
-from tests.support.scripts import Conversation, call, finish, plan_of, review, script, task, worker
+from tests.support.scripts import Conversation, call, calls, finish, plan_of, review, script, shell, task, worker
 from tests.support.story import CALC, TEST_CALC, Story, make_repository
-
-
-def calls(*asked: dict[str, Any]) -> dict[str, Any]:
-    """One reply with several calls."""
-    return {"calls": [reply["call"] for reply in asked]}
-
-
-def shell(command: str) -> dict[str, Any]:
-    """A run_command."""
-    return call("run_command", command=command)
 
 
 def read(path: str) -> dict[str, Any]:
@@ -199,7 +189,7 @@ def test_every_stop_is_an_issue_with_its_way_out_and_its_beginning(ended: Story)
         report = json.loads(found["errorContextJson"])
         assert (report == {}) is (found["status"] == "accepted")
         if found["status"] == "stopped":
-            assert report["guard"]["code"] == found["stopReason"] and report["next"]
+            assert report["guard"]["code"] == found["stopReason"] and report["advice"] and report["next"]
             assert (report["issues"], report["requiredFixes"]) == (found["issues"], found["requiredFixes"])
             assert len(found["issues"]) == len(found["requiredFixes"]) == 1
             assert report["guard"]["firstSeq"] is not None

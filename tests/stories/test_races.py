@@ -72,7 +72,7 @@ def branch(story: Story) -> str:
 
 def test_full_verification_is_run_before_the_merge_only(story: Story, model: Serve) -> None:
     """It runs over the merged tree of an attempt that QC has passed, rejects it, and is told to the next worker. What
-    is said of it names the phase."""
+    is said and recorded of it names the phase."""
     model(
         script(
             worker("subtract", call("write_file", path="calc.py", file_text=SUB + "# slow\n"), finish(), attempt=1),
@@ -90,7 +90,7 @@ def test_full_verification_is_run_before_the_merge_only(story: Story, model: Ser
         "MATCH (a:Attempt)-[:CHECKED_BY]->(c) WHERE c.command CONTAINS 'slow' "
         "RETURN a.number AS n, c.outcome AS outcome, c.phase AS phase ORDER BY n"
     )
-    assert [tuple(row.values()) for row in checks] == [(1, "failed", "verification"), (2, "passed", "verification")]
+    assert [tuple(row.values()) for row in checks] == [(1, "failed", "merge"), (2, "passed", "merge")]
 
 
 def test_the_runs_bound_in_a_review_costs_the_task_nothing(story: Story, model: Serve) -> None:

@@ -41,8 +41,11 @@ def test_an_attempt_and_its_task_tell_of_a_failed_check(story: Story, model: Ser
     assert "AssertionError: 0 != 5" in failed["tail"]
     (node,) = story.ask("MATCH (a:Attempt) RETURN a.issues AS issues, a.requiredFixes AS fixes")
     assert (node["issues"], node["fixes"]) == (found["issues"], found["requiredFixes"])
-    assert found["next"] and found["issues"] == ["`python3 -m unittest -q` exited with 1."]
+    (row,) = story.ask("MATCH (t:Task) RETURN t.id AS id")
+    assert found["next"] == [f"orchestrate retry {row['id']}"]
+    assert found["advice"] and found["issues"] == ["`python3 -m unittest -q` exited with 1."]
 
+    story.ok(*found["next"][0].split()[1:])
     story.ok("execute")
     assert told(story) == [found, {}]
     assert told(story, "Task") == [{}]

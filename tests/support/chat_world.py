@@ -11,7 +11,9 @@ from typing import Any
 from agents.chat.openai_adapter import OpenAIChat
 from agents.chat.port import ChatRequest
 from agents.scripted.server import ScriptedModel, serve
+from agents.session import ChatSession
 from orchestrator.config.settings import ModelSettings
+from orchestrator.domain.model_io import TurnNotice
 
 KEY = "sk-very-secret-0123456789"
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -75,3 +77,11 @@ def api_error(message: str, **fields: Any) -> dict[str, Any]:
 def refusal(message: str, status: int = 400, **fields: Any) -> dict[str, Any]:
     """A scripted reply that refuses the request."""
     return {"fault": {"status": status, "body": api_error(message, **fields)}}
+
+
+def first_request(made: World, session: ChatSession) -> tuple[str, str, list[str]]:
+    """System text, assignment and tools of the first request."""
+    session.send(session.compose(TurnNotice()))
+    request: Any = made.model.requests[-1]
+    messages = request["messages"]
+    return messages[0]["content"], messages[1]["content"], [tool["function"]["name"] for tool in request["tools"]]

@@ -41,7 +41,7 @@ class Neo4j:
 
 def run_folder(config: pytest.Config) -> Path:
     """A folder that all processes of this test run know and no other run does."""
-    factory: pytest.TempPathFactory = config._tmp_path_factory  # type: ignore[attr-defined]
+    factory: pytest.TempPathFactory = config._tmp_path_factory  # type: ignore[attr-defined]  # has no public name
     own = factory.getbasetemp()
     return own.parent if os.environ.get("PYTEST_XDIST_WORKER") else own
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
@@ -31,3 +32,15 @@ def alive(pid: int | None) -> bool:
     """Whether there is such a process (a zombie that nobody reaped counts as gone)."""
     listing = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
     return bool(listing.stdout.strip()) and not listing.stdout.startswith("Z")
+
+
+def read_terminal(screen: int) -> str:
+    """What a terminal was sent until its last writer has left."""
+    drawn = b""
+    try:
+        while piece := os.read(screen, 65536):
+            drawn += piece
+    except OSError:  # Linux says EIO where others say end of file
+        pass
+    os.close(screen)
+    return drawn.decode("utf-8", "replace")

@@ -61,3 +61,13 @@ def task(key: str, *, writes: Sequence[str] = ("calc.py",), after: Sequence[str]
         f"  - key: {key}\n    prompt: Do {key}.\n    files_written: {list(writes)!r}\n"
         f"    depends_on: {list(after)!r}\n{more}"
     )
+
+
+def calls(*asked: dict[str, Any]) -> dict[str, Any]:
+    """One reply with several calls."""
+    return {"calls": [reply["call"] for reply in asked]}
+
+
+def shell(command: str) -> dict[str, Any]:
+    """A run_command."""
+    return call("run_command", command=command)

@@ -166,3 +166,30 @@ def attempts(story: Story) -> list[tuple[int, str, str]]:
     """(number, status, stop reason) of every attempt."""
     rows = story.ask("MATCH (a:Attempt) RETURN a.number AS n, a.status AS s, a.stopReason AS r ORDER BY n")
     return [(row["n"], row["s"], row["r"]) for row in rows]
+
+
+def guard_verdicts(story: Story, guard: str, level: str = "") -> list[tuple[str, str]]:
+    """The verdicts of a guard in order, with their codes; of the ledger, those of a level."""
+    rows = story.ask(
+        "MATCH (a:Attempt)-[:TRIGGERED]->(g:GuardEvent {guard: $guard}) "
+        "RETURN g.verdict AS v, g.code AS c, g.evidenceJson AS e ORDER BY a.startedAt, g.seq",
+        guard=guard,
+    )
+    return [(row["v"], row["c"]) for row in rows if not level or json.loads(row["e"])["level"] == level]
+
+
+def withheld_turns(story: Story) -> list[bool]:
+    """Whether the worker's turns had their tools withheld, those that were sent, in order."""
+    rows = story.ask(
+        "MATCH (a:Attempt)-[:TOOK]->(t:Turn) WHERE t.finishReason <> 'not_sent' "
+        "RETURN t.toolsWithheld AS w ORDER BY a.startedAt, t.seq"
+    )
+    return [row["w"] for row in rows]
+
+
+def complaint(done: subprocess.CompletedProcess[str], code: int) -> str:
+    """stderr of a command that must leave with `code`, with one error and no traceback."""
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    assert "Traceback" not in done.stdout + done.stderr
+    assert done.stderr.count("Error:") <= 1
+    return done.stderr

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from orchestrator.config.settings import Settings
 from orchestrator.workspace.build_caches import MOST_PLANS, BuildCaches, sweep_caches
-from orchestrator.workspace.sandbox import bubblewrap, probe_sandbox
+from orchestrator.workspace.sandbox import SandboxLevel, bubblewrap, probe_sandbox
 from orchestrator.workspace.sandbox.cache_layer import CacheLayer
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
 from orchestrator.workspace.worktree import Worktree
@@ -21,10 +22,12 @@ WRITE = "mkdir -p $GOCACHE/ab && echo {} > $GOCACHE/ab/entry"
 READ = "cat $GOCACHE/ab/entry 2>/dev/null || echo nothing"
 
 
-def workspaces_of(repository: Path, level: str, **workspace: object) -> ShadowWorkspaces:
-    """The Shadow of a repository at a sandbox level, `copied` being bubblewrap without an overlay."""
-    name = "bubblewrap" if level in ("overlaid", "copied") else level
-    if not (tried := probe_sandbox(name)).works:  # type: ignore[arg-type]  # a parametrized Literal
+def workspaces_of(
+    repository: Path, level: SandboxLevel | Literal["overlaid", "copied"], **workspace: object
+) -> ShadowWorkspaces:
+    """The Shadow of a repository at a sandbox level; of bubblewrap's, `copied` is the one without an overlay."""
+    name: SandboxLevel = "bubblewrap" if level == "overlaid" or level == "copied" else level
+    if not (tried := probe_sandbox(name)).works:
         pytest.skip(f"NOT TESTED HERE: {tried.reason}")
     found = discovered(repository)
     settings = Settings.model_validate({"sandbox": {"level": name}, "workspace": workspace})

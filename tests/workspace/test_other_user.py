@@ -58,7 +58,8 @@ def test_sandbox_holds_for_a_user_without_rights(home: Path) -> None:
     python = interpreter(home) if shutil.which("setpriv") else None
     if python is None:
         pytest.skip("NOT TESTED HERE: no Python that another user may start")
-    files = [str(ROOT / "tests" / "workspace" / name) for name in ("test_sandbox.py", "test_build_caches.py")]
+    names = ("test_sandbox.py", "test_command_ends.py", "test_build_caches.py")
+    files = [str(ROOT / "tests" / "workspace" / name) for name in names]
     suite = [*files, "-k", CASES, f"--basetemp={home}/base"]
     tests = command(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *suite)
     done = subprocess.run(tests, env=environment(home), cwd=ROOT, capture_output=True, text=True, check=False)

@@ -14,7 +14,7 @@ import pytest
 from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import UserError, WorkspaceError
 from orchestrator.workspace.repository import discover
-from orchestrator.workspace.sandbox import probe_sandbox
+from orchestrator.workspace.sandbox import SandboxLevel, probe_sandbox
 from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
 from orchestrator.workspace.worktree import Worktree
 from tests.support.repositories import commit, discovered, environment, fingerprint, git
@@ -130,10 +130,10 @@ def test_share_cannot_lead_out(repository: Path, share: str) -> None:
 
 
 @pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
-def test_a_shared_file_is_copied(repository: Path, level: str) -> None:
+def test_a_shared_file_is_copied(repository: Path, level: SandboxLevel) -> None:
     """A file among what is shared is found by commands and file tools alike, is no change, and the checkout's own stays
     as it is whatever is done to the copy."""
-    if not probe_sandbox(level).works:  # type: ignore[arg-type]  # a parametrized Literal
+    if not probe_sandbox(level).works:
         pytest.skip(f"NOT TESTED HERE: {level}")
     (repository / "cache").mkdir()
     (repository / "cache" / "_version.py").write_text("version = 1\n")
@@ -160,10 +160,10 @@ def test_a_file_that_cannot_be_shared_is_refused(repository: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("level", ["bubblewrap", "landlock", "none"])
-def test_prepare_runs_once_per_hash_of_manifests(repository: Path, level: str) -> None:
+def test_prepare_runs_once_per_hash_of_manifests(repository: Path, level: SandboxLevel) -> None:
     """workspace.prepare runs once while manifests stay the same, again after one changed; every workspace has its
     result, whether mounted or copied."""
-    if not probe_sandbox(level).works:  # type: ignore[arg-type]  # a parametrized Literal
+    if not probe_sandbox(level).works:
         pytest.skip(f"NOT TESTED HERE: {level}")
     commit(repository, PACKAGE | {"app/package.json": "{}"})
     command = "mkdir -p prepared && date +%s%N > prepared/stamp && echo file > app/made.egg-info"

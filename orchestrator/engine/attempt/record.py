@@ -164,6 +164,7 @@ class AttemptRecord:
         worked_on = self.conversation.tree if self.conversation else None
         return attempt_result(
             replace(end, number=self._claim.number, first_seq=self._first_seq(end)),
+            task=task,
             policy=RetryPolicy(task.max_attempts, run.max_stopped_attempts),
             earlier=start.earlier if start else counted_attempts(self._services.reader.history(task.id), self._claim),
             stage=start.stage if start else 1,
@@ -182,6 +183,7 @@ class AttemptRecord:
         lost = self._services.reader.attempt(claim.attempt_id)
         if lost.status != "cancelled":
             return
+        spent = self._spent()
         self._services.listener(
             AttemptFinished(
                 at=now,
@@ -193,11 +195,19 @@ class AttemptRecord:
                 detail=lost.stop_detail or "",
                 calls_used=lost.usage.tool_call_count,
                 budget=lost.tool_call_budget,
-                tokens=lost.usage.tokens,
-                cost_usd=lost.usage.cost_usd,
+                tokens=spent.tokens,
+                cost_usd=spent.cost_usd,
+                reserved_tokens=spent.reserved_tokens,
+                reserved_usd=spent.reserved_usd,
                 duration_ms=(now - claim.at).total_seconds() * 1000,
             )
         )
+
+    def _spent(self) -> Usage:
+        """What the attempt has used by all accounts, as every screen tells it: QC's turns and the PM's decisions are in
+        no conversation of the worker's."""
+        claim = self._claim
+        return self._services.reader.spend(task_id=claim.task.id, attempt_id=claim.attempt_id)
 
     def _first_seq(self, end: AttemptEnd) -> int | None:
         """Where what the worker was stopped for began, as far as this attempt's own events tell."""
@@ -210,7 +220,7 @@ class AttemptRecord:
         return origin(begun, self._services.reader.events(self._claim.attempt_id))
 
     def _tell(self, result: AttemptResult) -> None:
-        claim, services = self._claim, self._services
+        claim, services, spent = self._claim, self._services, self._spent()
         services.listener(
             AttemptFinished(
                 at=result.at,
@@ -222,8 +232,10 @@ class AttemptRecord:
                 detail=result.stop_detail,
                 calls_used=result.usage.tool_call_count,
                 budget=claim.task.tool_call_budget,
-                tokens=result.usage.tokens,
-                cost_usd=result.usage.cost_usd,
+                tokens=spent.tokens,
+                cost_usd=spent.cost_usd,
+                reserved_tokens=spent.reserved_tokens,
+                reserved_usd=spent.reserved_usd,
                 duration_ms=result.duration_ms,
                 qc_score=result.review.score if result.review else None,
             )

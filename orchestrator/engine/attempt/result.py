@@ -12,8 +12,10 @@ from orchestrator.domain.attempt import AttemptResult, AttemptSummary, Decision,
 from orchestrator.domain.errors import DiskFullError, ModelError, OrchestrateError, UserError, WorkspaceError
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import AttemptStatus
+from orchestrator.domain.next_commands import next_commands
 from orchestrator.domain.review import Review
 from orchestrator.domain.stop_reasons import next_step
+from orchestrator.domain.task import Task
 from orchestrator.domain.usage import Usage
 from orchestrator.domain.verdict import Stop
 from orchestrator.engine.loop.metering import halts
@@ -126,9 +128,13 @@ class AttemptEnded(Exception):  # noqa: N818 - no error: the one way out of an a
         self.end = end
 
 
+_NO_CHECK_PASS = VerificationResult(id="", tree="")
+
+
 def attempt_result(
     end: AttemptEnd,
     *,
+    task: Task,
     policy: RetryPolicy,
     earlier: tuple[AttemptSummary, ...],
     stage: int,
@@ -141,10 +147,9 @@ def attempt_result(
     head_before: str | None = None,
 ) -> AttemptResult:
     """What the end means for attempt and task. Pure; `commit` and `head_before` go with an accepted one."""
-    accepted, verified, held = end.status == "accepted", end.verified, _held(end)
+    accepted, verified, held = end.status == "accepted", end.verified or _NO_CHECK_PASS, _held(end)
     attempts: tuple[EndedAttempt, ...] = (*earlier, end)
     exhausted = None if accepted else policy.exhausted(attempts)
-    changes = verified.changes if verified else ()
     result = AttemptResult(
         attempt_status=end.status,
         stop_reason=end.stop_reason,
@@ -154,35 +159,39 @@ def attempt_result(
         at=at,
         duration_ms=duration_ms,
         usage=usage,
-        files_changed=len(changes),
-        lines_changed=sum(change.added + change.removed for change in changes),
+        files_changed=len(verified.changes),
+        lines_changed=sum(change.added + change.removed for change in verified.changes),
         worker_output=worker_output,
         tree_after=tree,
-        findings=verified.findings if verified else (),
+        findings=verified.findings,
         review=end.review,
         decision=_decision(end, held, exhausted is not None, stage, at),
         diagnosis=failure_report(exhausted, attempts, held, at) if exhausted else None,
         commit=commit,
         head_before=head_before,
     )
-    return _with_reasons(result, end)
+    return _with_reasons(result, end, task)
 
 
-def _with_reasons(result: AttemptResult, end: AttemptEnd) -> AttemptResult:
-    """With what stands against the work. What can be done next is what the task's end advises, the error that halts the
-    run, or the taxonomy of ends."""
+def _with_reasons(result: AttemptResult, end: AttemptEnd, task: Task) -> AttemptResult:
+    """With what stands against the work. The advice is that of the task's end, of the error that halts the run, or of
+    the taxonomy of ends; the commands know the task by its id, which holds when another plan is the newest one."""
     halted = end.halt.next_step if end.halt else ""
     issues, fixes = open_issues(end.stop_reason, end.stop_detail, _found(end), halted)
     told = replace(result, issues=issues, required_fixes=fixes)
     if end.status == "accepted":
         return told
-    actions = result.diagnosis.actions if result.diagnosis else (halted or next_step(end.stop_reason),)
+    advice = result.diagnosis.actions if result.diagnosis else (halted or next_step(end.stop_reason),)
+    commands = next_commands(
+        end.stop_reason, result.task_status, plan=task.plan_id, task=task.id, budget=task.tool_call_budget
+    )
     report = error_report(
         reason=end.stop_reason,
         detail=end.stop_detail,
         issues=issues,
         required_fixes=fixes,
-        actions=actions,
+        advice=advice,
+        commands=commands,
         feedback=end.review.feedback if end.review else None,
         checks=end.verified.checks if end.verified else (),
         stop=end.stop,

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 
 from orchestrator.domain.ansi import plain
-from orchestrator.domain.attempt import Check, VerificationResult
+from orchestrator.domain.attempt import Check, CheckPhase, VerificationResult
 from orchestrator.domain.errors import ToolError
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Workspace
-from orchestrator.domain.progress import CheckFinished, CheckPhase, CheckStarted
+from orchestrator.domain.progress import CheckFinished, CheckStarted
 from orchestrator.domain.run import Claim
 from orchestrator.domain.workspace import CommandResult
 from orchestrator.engine.attempt.record import Deadlines
@@ -118,14 +118,17 @@ def run_checks(
             raise AttemptEnded(AttemptEnd.interrupted(services.cancelled.reason))
         check_id = f"{pass_id}:check{number}"
         if command in passed:
-            check = reused(passed[command], check_id=check_id, pass_id=pass_id, at=services.clock.now())
+            at = services.clock.now()
+            check = reused(passed[command], check_id=check_id, phase=phase, pass_id=pass_id, at=at)
         else:
             _end_at_deadline(services, deadlines)
             _tell_start(services, claim, command, phase=phase, number=number, total=len(wanted))
-            check = _run(services, workspace, command, deadlines, check_id=check_id, pass_id=pass_id, tree=tree)
+            check = _run(
+                services, workspace, command, deadlines, check_id=check_id, phase=phase, pass_id=pass_id, tree=tree
+            )
         services.writer.record_checks(claim, (check,))
         checks.append(check)
-        _tell(services, claim, check, phase)
+        _tell(services, claim, check)
         if check.outcome == "infrastructure":
             _end_at_deadline(services, deadlines)
     return tuple(checks)
@@ -145,14 +148,14 @@ def _tell_start(services: Services, claim: Claim, command: str, *, phase: CheckP
     )
 
 
-def _tell(services: Services, claim: Claim, check: Check, phase: CheckPhase) -> None:
+def _tell(services: Services, claim: Claim, check: Check) -> None:
     services.listener(
         CheckFinished(
             at=services.clock.now(),
             task=claim.task.key,
             attempt=claim.number,
             command=check.command,
-            phase=phase,
+            phase=check.phase,
             outcome=check.outcome,
             exit_code=check.exit_code,
             duration_ms=check.duration_ms,
@@ -173,6 +176,7 @@ def _run(
     deadlines: Deadlines,
     *,
     check_id: str,
+    phase: CheckPhase,
     pass_id: str,
     tree: str,
 ) -> Check:
@@ -188,7 +192,7 @@ def _run(
         duration_ms=result.duration_ms,
         output=plain(result.output) + (f"\n[{result.ended}: {result.detail}]" if result.ended != "exited" else ""),
         started_at=result.started_at,
-        phase="verification",
+        phase=phase,
         pass_id=pass_id,
         tree=tree,
     )

@@ -1,9 +1,10 @@
-// Purpose: what a task's attempts have cost, in one run or in any, with their reviews and the PM's decisions about their
-// requests; an unsettled turn counts with what it reserved. It begins at the task, because a run has many attempts.
-// Parameters: $taskId, $runId (null: any). Columns: promptTokens, completionTokens, usd, unknown (turns without price),
-// and reservedTokens and reservedUsd, which are in them.
+// Purpose: what a task's attempts (in one run or in any, or one of them) have cost, with their reviews and the PM's
+// decisions about their requests; an unsettled turn counts with what it reserved. It begins at the task, because a run
+// has many attempts.
+// Parameters: $taskId, $runId and $attemptId (null: any). Columns: promptTokens, completionTokens, usd, unknown (turns
+// without price), and reservedTokens and reservedUsd, which are in them.
 MATCH (:Task {id: $taskId})-[:HAS_ATTEMPT]->(a:Attempt)
-WHERE $runId IS NULL OR a.runId = $runId
+WHERE ($runId IS NULL OR a.runId = $runId) AND ($attemptId IS NULL OR a.id = $attemptId)
 OPTIONAL MATCH (a)-[:REVIEWED_BY]->(v:Review)
 WITH a, collect(v) AS reviews
 OPTIONAL MATCH (r:PlanningRound) WHERE r.id STARTS WITH a.id + ':'
