@@ -109,7 +109,11 @@ class Toolbox:
         env = replace(self._env, within_s=within_s)
         result = _run(tool.run, env, tool, tool.arguments.model_validate(call.arguments))
         root = self._env.workspace.shown_root
-        error = "" if result.ok else outcome_hash(f"{result.error_of}\n{cut(result.text, _MOST_HASHED)}", root)
+        error = (
+            ""
+            if result.ok or result.lesson
+            else outcome_hash(f"{result.error_of}\n{cut(result.text, _MOST_HASHED)}", root)
+        )
         kind: ErrorKind = "infrastructure" if result.infrastructure else "tool"
         return ToolResult(
             text=result.text,
