@@ -15,7 +15,9 @@ READ_OUTPUT = Tool("read_output", search.ReadOutput, search.read_output, pure=Tr
 WRITE_FILE = Tool("write_file", files.WriteFile, files.write_file, touches="path")
 EDIT_FILE = Tool("edit_file", files.EditFile, files.edit_file, touches="path")
 DELETE_FILE = Tool("delete_file", files.DeleteFile, files.delete_file, touches="path")
-RUN_COMMAND = Tool("run_command", shell.RunCommand, shell.run_command, touches="anything")
+RUN_COMMAND = Tool(
+    "run_command", shell.RunCommand, shell.run_command, touches="anything", cosmetic=frozenset({"timeout_s"})
+)
 REPORT_PROGRESS = Tool("report_progress", control.ReportProgress)
 REQUEST_BUDGET = Tool("request_budget", control.RequestBudget, cosmetic=frozenset({"justification"}))
 REQUEST_SCOPE = Tool("request_scope", control.RequestScope, cosmetic=frozenset({"justification"}))

@@ -44,12 +44,16 @@ class ToolEnv:
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
     """What a tool says. A failed one may name what its error belongs to, so that equal texts of different causes (a
-    search command that finds nothing, exit code 1) are no repeated error. `infrastructure` marks a failure of ours."""
+    search command that finds nothing, exit code 1) are no repeated error. `infrastructure` marks a failure of ours.
+    `says` is off where there was nothing to say but how it ended. A `lesson` about the surroundings failed, and is
+    counted as no error."""
 
     text: str
     ok: bool = True
     error_of: str = ""
     infrastructure: bool = False
+    says: bool = True
+    lesson: bool = False
 
 
 @dataclass(frozen=True, slots=True)

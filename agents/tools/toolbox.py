@@ -17,7 +17,7 @@ from agents.tools.port import Arguments, Tool, ToolEnv, ToolOutput
 from agents.transcript import cut
 from orchestrator.domain.errors import OrchestrateError, ToolError
 from orchestrator.domain.model_io import ErrorKind, ToolCall, ToolResult
-from orchestrator.domain.normalise import outcome_hash
+from orchestrator.domain.normalise import outcome_hash, shape_hash
 from orchestrator.domain.tools import FINISHING_NAMES
 
 MOST_NESTING = 64
@@ -109,7 +109,11 @@ class Toolbox:
         env = replace(self._env, within_s=within_s)
         result = _run(tool.run, env, tool, tool.arguments.model_validate(call.arguments))
         root = self._env.workspace.shown_root
-        error = "" if result.ok else outcome_hash(f"{result.error_of}\n{cut(result.text, _MOST_HASHED)}", root)
+        error = (
+            ""
+            if result.ok or result.lesson
+            else outcome_hash(f"{result.error_of}\n{cut(result.text, _MOST_HASHED)}", root)
+        )
         kind: ErrorKind = "infrastructure" if result.infrastructure else "tool"
         return ToolResult(
             text=result.text,
@@ -117,6 +121,8 @@ class Toolbox:
             duration_ms=(self._monotonic() - started) * 1000,
             error_kind="none" if result.ok else kind,
             error_hash=error,
+            shape_hash=shape_hash(cut(result.text, _MOST_HASHED), root),
+            says=result.says,
             touched=_touched(tool, call, result),
         )
 

@@ -18,7 +18,10 @@ RENAMED: Mapping[str, str] = {
 """Dotted name of then -> dotted name of now. The value means what it meant."""
 
 _OF_NAMES = "only set a warning that nobody was told, and is gone: calls are compared with their outcomes"
-GONE: Mapping[str, str] = {f"guards.name_{part}": _OF_NAMES for part in ("sequence", "window", "repeats")}
+GONE: Mapping[str, str] = {
+    **{f"guards.name_{part}": _OF_NAMES for part in ("sequence", "window", "repeats")},
+    "guards.shrinking_diffs": "stopped honest work by chance, and is gone: guards.thrash_stop counts what is rewritten",
+}
 """Dotted name -> what became of it."""
 
 

@@ -23,7 +23,8 @@ CallStatus = Literal["requested", "running", "ok", "error", "refused", "duplicat
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileWrite:
     """One file that a call changed: lines added and removed, the new blob id ("" when deleted) and the one `before` it
-    ("" when there was none). A write is substantive unless nothing but white space changed."""
+    ("" when there was none). A write is substantive unless nothing but white space changed. `rewritten` are the removed
+    lines that the file did not have when the attempt began: those that the attempt itself had put there."""
 
     path: str
     added: int
@@ -31,6 +32,7 @@ class FileWrite:
     blob: str
     substantive: bool = True
     before: str = ""
+    rewritten: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

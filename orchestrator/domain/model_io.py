@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from orchestrator.domain.normalise import outcome_hash
+from orchestrator.domain.normalise import outcome_hash, shape_hash
 
 ErrorKind = Literal["none", "tool", "malformed", "infrastructure"]
 FinishReason = Literal[
@@ -128,13 +128,16 @@ class ModelReply:
 class ToolResult:
     """What a tool did. `text` is the whole result; the transcript cuts it for the model and says how to read on, the
     graph stores head and tail of a long one. `outcome_hash` is the normalised result's, `error_hash` the normalised
-    error's ("" without one)."""
+    error's ("" without one), `shape_hash` that of what is left of the result without figures ("" where nobody looked).
+    `says`: whether it holds any text."""
 
     text: str
     outcome_hash: str
     duration_ms: float = 0.0
     error_kind: ErrorKind = "none"
     error_hash: str = ""
+    shape_hash: str = ""
+    says: bool = True
     touched: tuple[str, ...] | None = field(default=(), compare=False)
     """The paths that it may have changed (None: anything, look everywhere). Not stored."""
 
@@ -146,8 +149,8 @@ class ToolResult:
     @classmethod
     def said(cls, text: str, kind: ErrorKind = "none") -> ToolResult:
         """What the engine itself answers to a call."""
-        hashed = outcome_hash(text)
-        return cls(text=text, outcome_hash=hashed, error_kind=kind, error_hash="" if kind == "none" else hashed)
+        hashed, error = outcome_hash(text), "" if kind == "none" else outcome_hash(text)
+        return cls(text=text, outcome_hash=hashed, error_kind=kind, error_hash=error, shape_hash=shape_hash(text))
 
     def served(self, earlier: int) -> ToolResult:
         """This result served again, marked as that of the call `earlier`; its hash stays."""

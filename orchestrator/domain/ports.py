@@ -80,7 +80,7 @@ class Workspace(Protocol):
         names the only paths that can have changed since the last snapshot; None looks everywhere, and anchors at once.
         Raises ToolError naming a nested `.git`."""
 
-    def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
+    def changes(self, before: str, after: str, since: str = "") -> tuple[FileChange, ...]:
         """What differs between two trees."""
 
     def diff(self, before: str, after: str) -> str:

@@ -67,13 +67,13 @@ _ATTEMPT = (
     StopReason(
         "loop_detected",
         "went in circles",
-        "The same calls with the same results and files were repeated {observed} times; the limit is {limit}.",
+        "The same was asked {observed} times over unchanged files, and nothing new came of it; the limit is {limit}.",
         _STRATEGY,
     ),
     StopReason(
         "same_error",
         "the same error over and over",
-        "One tool failed {observed} times with the same error; the limit is {limit}.",
+        "The same error came {observed} times; the limit is {limit}.",
         f"Look at the error in the evidence first: it may be the task's or the environment's. {_STRATEGY}",
     ),
     StopReason(

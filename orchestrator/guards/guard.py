@@ -26,6 +26,13 @@ def finishing(call: ToolCall) -> bool:
     return call.tool in FINISHING_NAMES
 
 
+def told_call(call: ToolCall) -> str:
+    """A call in one line, the same live and rebuilt from the graph."""
+    line = " ".join(f"{call.tool} {call.arguments_json}".split())
+    return line if len(line) <= _LINE else line[: _LINE - 1] + "…"
+
+
+_LINE = 160
 MOST = 256
 """Entries that a memory keeps, so that a step costs the same at call 10 and at call 10,000. What is older is forgotten,
 which makes a guard milder, never stricter."""

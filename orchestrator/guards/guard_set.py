@@ -25,12 +25,15 @@ from orchestrator.domain.verdict import ALLOW, Allow, Stop, Verdict
 from orchestrator.guards.budget import BudgetGuard
 from orchestrator.guards.checkpoint import CheckpointGuard
 from orchestrator.guards.duplicates import Duplicates
+from orchestrator.guards.figures import FiguresGuard
 from orchestrator.guards.guard import Guard
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.malformed import MalformedGuard
 from orchestrator.guards.no_action import NoActionGuard
+from orchestrator.guards.no_news import NoNewsGuard
 from orchestrator.guards.repetition import RepetitionGuard
 from orchestrator.guards.same_error import SameErrorGuard
+from orchestrator.guards.same_failure import SameFailureGuard
 from orchestrator.guards.scope import ScopeGuard
 from orchestrator.guards.stall import StallGuard
 from orchestrator.guards.thrash import ThrashGuard
@@ -182,7 +185,10 @@ def _of_one_worker(limits: GuardLimits) -> tuple[Guard, ...]:
     """The guards of what one worker does over and over."""
     return (
         RepetitionGuard.begin(limits),
+        FiguresGuard.begin(limits),
+        NoNewsGuard(limits),
         SameErrorGuard(limits),
+        SameFailureGuard(limits),
         StallGuard.begin(limits),
         NoActionGuard(limits),
         ThrashGuard(limits),

@@ -18,7 +18,7 @@ class GuardLimits(BaseModel):
     """Same call, outcome and tree this many times in a row: warning."""
     repetition_stop: int = Field(default=5, ge=2)
     """Same call, outcome and tree this many times in a row: stop."""
-    cycle_longest: int = Field(default=8, ge=2)
+    cycle_longest: int = Field(default=24, ge=2)
     """Cycles of calls up to this period are looked for."""
     cycle_rounds: int = Field(default=3, ge=2)
     """Full rounds of a cycle that stop the attempt."""
@@ -30,16 +30,34 @@ class GuardLimits(BaseModel):
     """Identical batches of calls in a row that count as a stall; the next one withholds the tools."""
     no_action_turns: int = Field(default=3, ge=1)
     """Turns in a row without a tool call that stop the attempt."""
+    same_failure_warn: int = Field(default=5, ge=1)
+    """The same call failing with the same error this many times and never otherwise, whatever was edited: warning."""
+    same_failure_stop: int = Field(default=8, ge=1)
+    """The same call failing with the same error this many times and never otherwise, whatever was edited: stop."""
+    figures_warn: int = Field(default=6, ge=2)
+    """The same call this many times in a row with outcomes that differ in figures alone: warning."""
+    figures_stop: int = Field(default=12, ge=2)
+    """The same call this many times in a row with outcomes that differ in figures alone: stop."""
+    figures_rounds: int = Field(default=5, ge=2)
+    """Full rounds of a cycle whose outcomes differ in figures alone: stop."""
+    no_news_window: int = Field(default=16, ge=1)
+    """The last turns that said something and wrote nothing, of which no_news_stop must have brought nothing new."""
+    no_news_stop: int = Field(default=12, ge=1)
+    """Turns within no_news_window that brought only outcomes seen before, over unchanged files: stop."""
+    no_news_warn_window: int = Field(default=12, ge=1)
+    """The same for no_news_warn."""
+    no_news_warn: int = Field(default=8, ge=1)
+    """Turns within no_news_warn_window that brought only outcomes seen before: warning."""
     thrash_warn: int = Field(default=10, ge=1)
-    """Substantive writes to one file: warning."""
-    thrash_stop: int = Field(default=20, ge=1)
-    """Substantive writes to one file: stop."""
+    """Writes to one file that took away lines which this attempt had put there: warning."""
+    thrash_stop: int = Field(default=15, ge=1)
+    """Writes to one file that took away lines which this attempt had put there: stop."""
+    writes_stop: int = Field(default=40, ge=1)
+    """Substantive writes to one file, also if it only grows: stop."""
     revert_warn: int = Field(default=2, ge=1)
-    """Times that a file is back at an earlier content: warning."""
+    """Times that a file is taken back to an earlier content by a step that was made before: warning."""
     revert_stop: int = Field(default=3, ge=1)
-    """Times that a file is back at an earlier content: stop."""
-    shrinking_diffs: int = Field(default=5, ge=2)
-    """Diffs in a row to one file, from the thrash_warn-th write on, each smaller than the one before: stop."""
+    """Times that a file is taken back to an earlier content by a step that was made before: stop."""
     progress_every: int = Field(default=25, ge=1)
     """A progress report is asked for every so many calls."""
     progress_warn: int = Field(default=50, ge=1)

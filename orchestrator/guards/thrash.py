@@ -1,4 +1,4 @@
-"""Thrash: one file written over and over, or taken back to what it was."""
+"""Thrash: one file whose new lines are rewritten over and over, or that goes back and forth."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from orchestrator.guards.guard import MOST
 from orchestrator.guards.limits import GuardLimits
 
 _RULE = Rule("thrash", "thrashing")
-_CONTENTS = 32
+_STEPS = 32
+
+Step = tuple[str, str]
+"""From which content to which, as blob ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileHistory:
-    """One file's substantive writes. `contents` are the last blob ids, newest last, and begin with the one before the
-    first write; `shrinking` diffs in a row got smaller."""
+    """One file's substantive writes, and how many of them took away lines that this attempt had put into it
+    (`rewrites`). `steps` are the last ones, newest last; `returns` counts those that were made before."""
 
     writes: int = 0
+    rewrites: int = 0
     returns: int = 0
-    contents: tuple[str, ...] = ()
-    size: int = 0
-    shrinking: int = 0
+    content: str = ""
+    steps: tuple[Step, ...] = ()
 
-    @classmethod
-    def begin(cls, write: FileWrite) -> FileHistory:
-        """Before the file's first write; a new file has no earlier content."""
-        return cls(contents=(write.before,) if write.before else ())
-
-    def add(self, write: FileWrite, counted_from: int) -> FileHistory:
-        """The history with one more write. A deletion is no earlier content: scratch files come and go."""
-        back = write.blob != "" and write.blob in self.contents
-        size = write.added + write.removed
-        smaller = self.writes >= counted_from and size < self.size
+    def add(self, write: FileWrite) -> FileHistory:
+        """The history with one more write. A file that comes or goes takes no step: scratch files are written, run and
+        deleted."""
+        step = (write.before or self.content, write.blob)
+        again = all(step) and step in self.steps and any(write.blob == old for old, _ in self.steps)
         return FileHistory(
             writes=self.writes + 1,
-            returns=self.returns + back,
-            contents=(*(c for c in self.contents if c != write.blob), write.blob)[-_CONTENTS:],
-            size=size,
-            shrinking=self.shrinking + 1 if smaller else 1,
+            rewrites=self.rewrites + (write.rewritten > 0),
+            returns=self.returns + again,
+            content=write.blob,
+            steps=(*(old for old in self.steps if old != step), step)[-_STEPS:],
         )
 
 
 @dataclass(frozen=True, slots=True)
 class ThrashGuard:
-    """Histories of the files written last, by path. What changed white space alone, or nothing, does not count; what a
-    command changed does."""
+    """Histories of the files written last, by path. Writing is work, also twenty hunks into one file; rewriting what
+    was just written is what counts, and making a step (from one content to another) that was made before: a debug print
+    that is put in and taken out is none. What changed white space alone, or nothing, does not count; what a command
+    changed does."""
 
     limits: GuardLimits
     files: Mapping[str, FileHistory] = field(default_factory=dict)
@@ -69,25 +69,26 @@ class ThrashGuard:
 
     def _add(self, files: dict[str, FileHistory], write: FileWrite) -> Verdict:
         path = posixpath.normpath(write.path)
-        history = files.pop(path, None) or FileHistory.begin(write)
-        if not write.substantive or history.contents[-1:] == (write.blob,):
+        history = files.pop(path, None) or FileHistory(content=write.before)
+        if not write.substantive or (history.writes and history.content == write.blob):
             files[path] = history
             return ALLOW
-        files[path] = after = history.add(write, self.limits.thrash_warn)
+        files[path] = after = history.add(write)
         return self._judge(path, history, after)
 
     def _judge(self, path: str, before: FileHistory, after: FileHistory) -> Verdict:
-        limits, back = self.limits, after.returns > before.returns
+        limits = self.limits
+        back, rewrote = after.returns > before.returns, after.rewrites > before.rewrites
         if back and after.returns >= limits.revert_stop:
             return _RULE.stop(after.returns, limits.revert_stop, {"file": path, "rule": "back at an earlier content"})
-        if after.writes >= limits.thrash_stop:
-            return _RULE.stop(after.writes, limits.thrash_stop, {"file": path, "rule": "substantive writes"})
-        if after.shrinking >= limits.shrinking_diffs:
-            return _RULE.stop(after.shrinking, limits.shrinking_diffs, {"file": path, "rule": "ever smaller diffs"})
+        if rewrote and after.rewrites >= limits.thrash_stop:
+            return _RULE.stop(after.rewrites, limits.thrash_stop, {"file": path, "rule": "rewrote its own lines"})
+        if after.writes >= limits.writes_stop:
+            return _RULE.stop(after.writes, limits.writes_stop, {"file": path, "rule": "substantive writes"})
         if back and after.returns == limits.revert_warn:
             return self._warn(path, "is back at an earlier content for the", after.returns, limits.revert_stop)
-        if after.writes == limits.thrash_warn:
-            return self._warn(path, "was rewritten for the", after.writes, limits.thrash_stop)
+        if rewrote and after.rewrites == limits.thrash_warn:
+            return self._warn(path, "had lines of yours rewritten for the", after.rewrites, limits.thrash_stop)
         return ALLOW
 
     def _warn(self, path: str, what: str, count: int, limit: int) -> Warn:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import posixpath
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import chain, cycle, islice
@@ -45,6 +46,16 @@ class TraceCall(BaseModel):
     ok: bool = True
     result_sha: str = ""
     result_chars: int = Field(default=0, ge=0)
+    shape_sha: str = ""
+    """The hash of the result without its figures."""
+    says: bool | None = None
+    """Whether the result holds anything but what a scaffold says around no output."""
+    added: int | None = Field(default=None, ge=0)
+    removed: int | None = Field(default=None, ge=0)
+    rewritten: int | None = Field(default=None, ge=0)
+    """Lines that a write added and took away, and how many of these the run itself had put there."""
+    turn: int | None = None
+    """The reply that asked for it; calls with one number, one after the other, were asked for at once."""
 
     @field_validator("arguments", mode="before")
     @classmethod
@@ -97,14 +108,40 @@ def _calls(trace: Trace, repeat_last: int) -> Iterator[TraceCall]:
     return islice(chain(kept, cycle(kept[-repeat_last:])), MOST_CALLS)
 
 
+class _Lines:
+    """What is known of one file's lines: all of them where the run has written it whole, and the run's own."""
+
+    def __init__(self) -> None:
+        self.whole: Counter[str] | None = None
+        self.own: Counter[str] = Counter()
+
+    def rewritten(self, arguments: Mapping[str, Any]) -> int:
+        """How many of the run's own lines a write takes away."""
+        text = arguments.get("file_text")
+        new = _counted(text if text is not None else arguments.get("new_str"))
+        old = _counted(arguments.get("old_str")) if text is None else self.own if self.whole is None else self.whole
+        gone, came = old - new, new - old
+        rewritten = (gone & self.own).total()
+        self.own = self.own - gone + came
+        self.whole = new if text is not None else None if self.whole is None else self.whole - gone + came
+        return rewritten
+
+
+def _counted(text: Any) -> Counter[str]:
+    return Counter(filter(None, map(str.strip, str(text or "").splitlines())))
+
+
 class _Tree:
-    """The files that write tools left, by path, and their sum: a tree id of sorts."""
+    """The files that write tools left, by path, their lines, and their sum: a tree id of sorts."""
 
     def __init__(self) -> None:
         self.files: dict[str, str] = {}
+        self.lines: defaultdict[str, _Lines] = defaultdict(_Lines)
         self.id = ""
 
     def write(self, path: str, content: str) -> str:
+        if not content:
+            self.lines.pop(path, None)
         self.files[path] = content
         self.id = _hash(json.dumps(sorted(self.files.items())))
         return self.id
@@ -134,12 +171,14 @@ def _requested(call: TraceCall, seq: int) -> ToolCall:
 
 
 def _finished(call: TraceCall, requested: ToolCall, tree: _Tree) -> ToolFinished:
-    writes = _writes(call, requested.signature) if call.ok and call.name in _WRITES else ()
+    writes = _writes(call, requested.signature, tree) if call.ok and call.name in _WRITES else ()
     result = ToolResult(
         text="",
         outcome_hash=call.result_sha,
         error_kind="none" if call.ok else "tool",
         error_hash="" if call.ok else _error(call, requested.signature),
+        shape_hash=call.shape_sha,
+        says=call.says if call.says is not None else not _silent(call),
     )
     return ToolFinished(
         at=_AT,
@@ -151,17 +190,29 @@ def _finished(call: TraceCall, requested: ToolCall, tree: _Tree) -> ToolFinished
     )
 
 
-def _writes(call: TraceCall, signature: str) -> tuple[FileWrite, ...]:
+def _writes(call: TraceCall, signature: str, tree: _Tree) -> tuple[FileWrite, ...]:
     path = posixpath.normpath(str(call.arguments.get("path", "")))
-    blob = "" if call.name == "delete_file" else _hash(f"{signature} {call.result_sha}")
-    return (FileWrite(path=path, added=0, removed=0, blob=blob, substantive=_substantive(call.arguments)),)
+    deleted = call.name == "delete_file"
+    rewritten = 0 if deleted else tree.lines[path].rewritten(call.arguments)
+    write = FileWrite(
+        path=path,
+        added=call.added or 0,
+        removed=call.removed or 0,
+        blob="" if deleted else _hash(f"{signature} {call.result_sha}"),
+        substantive=_substantive(call.arguments),
+        rewritten=rewritten if call.rewritten is None else call.rewritten,
+    )
+    return (write,)
 
 
 def _error(call: TraceCall, signature: str) -> str:
     """The error's hash. A command's failure whose output says nothing is its own, as run_command has it: two greps
     without a match are no error made twice. Of a trace only the length is known."""
-    silent = call.name == "run_command" and call.result_chars <= _SILENT_CHARS
-    return f"{signature} {call.result_sha}" if silent else call.result_sha
+    return f"{signature} {call.result_sha}" if _silent(call) else call.result_sha
+
+
+def _silent(call: TraceCall) -> bool:
+    return call.name == "run_command" and call.result_chars <= _SILENT_CHARS
 
 
 def _substantive(arguments: Mapping[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 import pygit2
 from pygit2.enums import DeltaStatus, DiffOption, FileMode
@@ -18,17 +19,19 @@ _KINDS: dict[int, EntryKind] = {
     FileMode.COMMIT: "gitlink",
 }
 _STATUS: dict[DeltaStatus, ChangeStatus] = {DeltaStatus.ADDED: "added", DeltaStatus.DELETED: "deleted"}
+_LONGEST = 4 * 1024 * 1024  # bytes of a file whose lines are compared
 _DIFF = ("diff-tree", "-p", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short")
 
 
-def changes(objects: pygit2.Repository, before: str, after: str) -> tuple[FileChange, ...]:
+def changes(objects: pygit2.Repository, before: str, after: str, since: str = "") -> tuple[FileChange, ...]:
     """What differs between two trees, by path; renames are a deletion and an addition, a file that became a symlink
-    is one modification. Raises WorkspaceError when a tree is not in the Shadow."""
+    is one modification. With `since`, the tree at the attempt's start, also what was rewritten. Raises WorkspaceError
+    when a tree is not in the Shadow."""
     if before == after:
         return ()
-    old, new = _tree(objects, before), _tree(objects, after)
+    old, new, start = _tree(objects, before), _tree(objects, after), _tree(objects, since) if since else None
     patches = old.diff_to_tree(new, flags=DiffOption.INCLUDE_TYPECHANGE, context_lines=0, interhunk_lines=0)
-    return tuple(sorted((_change(objects, patch) for patch in patches if patch), key=lambda change: change.path))
+    return tuple(sorted((_change(objects, patch, start) for patch in patches if patch), key=lambda change: change.path))
 
 
 def diff(git: Git, before: str, after: str) -> str:
@@ -43,7 +46,7 @@ def _tree(objects: pygit2.Repository, name: str) -> pygit2.Tree:
         raise WorkspaceError(f"The Shadow holds no tree {name!r}.") from error
 
 
-def _change(objects: pygit2.Repository, patch: pygit2.Patch) -> FileChange:
+def _change(objects: pygit2.Repository, patch: pygit2.Patch, start: pygit2.Tree | None) -> FileChange:
     delta = patch.delta
     status: ChangeStatus = _STATUS.get(delta.status, "modified")
     side = delta.old_file if status == "deleted" else delta.new_file
@@ -60,7 +63,23 @@ def _change(objects: pygit2.Repository, patch: pygit2.Patch) -> FileChange:
         binary=bool(delta.is_binary),
         link_target=_blob(objects, side).decode("utf-8", "backslashreplace") if kind == "symlink" else "",
         before="" if status == "added" else str(delta.old_file.id),
+        rewritten=_rewritten(objects, delta, start) if start and status == "modified" else 0,
     )
+
+
+def _rewritten(objects: pygit2.Repository, delta: pygit2.DiffDelta, start: pygit2.Tree) -> int:
+    """Removed lines that the file did not have at the start; blank ones say nothing."""
+    path = os.fsdecode(delta.old_file.raw_path)
+    begun = start[path].id if path in start else None
+    if delta.is_binary or begun == delta.old_file.id or delta.old_file.size > _LONGEST:
+        return 0
+    old = _lines(_blob(objects, delta.old_file))
+    own = old - (_lines(_content(objects, begun)) if begun else Counter())
+    return ((old - _lines(_blob(objects, delta.new_file))) & own).total()
+
+
+def _lines(content: bytes) -> Counter[bytes]:
+    return Counter(filter(None, map(bytes.strip, content.splitlines())))
 
 
 def _substantive(objects: pygit2.Repository, delta: pygit2.DiffDelta) -> bool:
@@ -74,5 +93,9 @@ def _substantive(objects: pygit2.Repository, delta: pygit2.DiffDelta) -> bool:
 
 
 def _blob(objects: pygit2.Repository, side: pygit2.DiffFile) -> bytes:
-    found = objects[side.id]
+    return _content(objects, side.id)
+
+
+def _content(objects: pygit2.Repository, oid: pygit2.Oid) -> bytes:
+    found = objects[oid]
     return found.data if isinstance(found, pygit2.Blob) else b""

@@ -102,9 +102,9 @@ class Worktree(ports.Workspace):
             return self.snapshots.of_all()
         return self.snapshots.of([self._parts(path) for path in touched])
 
-    def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
+    def changes(self, before: str, after: str, since: str = "") -> tuple[FileChange, ...]:
         """What differs between two trees."""
-        return diff.changes(self.objects, before, after)
+        return diff.changes(self.objects, before, after, since)
 
     def diff(self, before: str, after: str) -> str:
         """The unified diff between two trees."""

@@ -174,7 +174,7 @@ def test_a_long_honest_conversation_is_compacted_and_stays_within_its_window(wor
     """Window <= cap over 120 calls, the opening always first, and every reply's calls answered."""
     says = [Said("", (call("write_file", path="a.txt", file_text=f"{n}\n" * 40),)) for n in range(110)]
     says += [Said("", (call("finish_task", summary="done"),))]
-    lax = GuardLimits(thrash_stop=1000, thrash_warn=1000, progress_stop=1000, shrinking_diffs=1000)
+    lax = GuardLimits(thrash_stop=1000, thrash_warn=1000, progress_stop=1000, writes_stop=1000)
     walked = _walk(workspaces, says, budget=150, limits=lax, context_window=9_000)
     assert walked.ending.tool == "finish_task", walked.ending
     assert walked.executed == 110

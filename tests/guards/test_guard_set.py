@@ -186,7 +186,11 @@ def test_the_panel_does_not_grow_with_the_attempt() -> None:
     """After 2,000 calls of honest work the GuardSet is no larger than after 1,000."""
     sizes = []
     limits = GuardLimits(progress_stop=10**6, deadline_s=None, same_error_stop=10**6)
-    run = choke(10**6, lambda each: Result(each.signature, error="E" if "7" in each.signature else ""), limits=limits)
+    run = choke(
+        10**6,
+        lambda each: Result(each.signature, error=f"E {each.signature}" if "7" in each.signature else ""),
+        limits=limits,
+    )
     for number in range(2_000):
         run.turn([call(("read_file", "run_command")[number % 2], number)])
         run.events.clear()
@@ -201,6 +205,6 @@ def test_every_stop_says_what_was_seen_and_what_to_do() -> None:
     run = choke(limits=GuardLimits(repetition_stop=4)).run([[call("run_command", "ls")]] * 9)
     stop = run.guard_set.stopped
     assert isinstance(stop, Stop)
-    assert stop.message.startswith("The same calls with the same results and files were repeated 4 times")
+    assert stop.message.startswith("The same was asked 4 times over unchanged files")
     assert "the limit is 4" in stop.message
     assert stop.message.endswith("not retried unchanged.")

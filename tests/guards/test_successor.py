@@ -22,7 +22,7 @@ def _rewritten() -> Callable[[ToolCall], Result]:
 
     def answer(_call: ToolCall) -> Result:
         number = next(contents)
-        write = FileWrite(path="a", added=5 + number, removed=0, blob=f"b{number}")
+        write = FileWrite(path="a", added=5, removed=1, blob=f"b{number}", rewritten=1)
         return Result(text=str(number), tree=f"t{number}", writes=(write,))
 
     return answer

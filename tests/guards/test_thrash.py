@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count, pairwise
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from orchestrator.domain.events import FileWrite, ProgressReported, ScopeDecided
 from orchestrator.domain.verdict import Refuse
 from orchestrator.guards.limits import GuardLimits
@@ -12,8 +15,8 @@ from orchestrator.guards.thrash import ThrashGuard
 from tests.support.guard_scripts import START, Choke, Result, call, choke
 
 
-def _write(number: int, *, path: str = "a.py", size: int = 3, substantive: bool = True) -> FileWrite:
-    return FileWrite(path=path, added=size, removed=0, blob=f"blob {number}", substantive=substantive)
+def _write(number: int, *, path: str = "a.py", rewritten: int = 1, substantive: bool = True) -> FileWrite:
+    return FileWrite(path=path, added=3, removed=0, blob=f"blob {number}", substantive=substantive, rewritten=rewritten)
 
 
 def _writing(writes: Iterator[FileWrite] | list[FileWrite], tool: str = "edit_file") -> Choke:
@@ -34,13 +37,29 @@ def _writing(writes: Iterator[FileWrite] | list[FileWrite], tool: str = "edit_fi
     return run
 
 
-def test_the_tenth_substantive_write_to_one_file_warns_and_the_twentieth_stops() -> None:
-    """Write 10 to one file warns, write 20 stops."""
-    run = _writing(_write(n, size=3 + n) for n in count())
+def test_the_tenth_rewriting_of_own_lines_warns_and_the_fifteenth_stops() -> None:
+    """Taking away what the attempt itself had written to a file is what counts."""
+    run = _writing(_write(n) for n in count())
     assert run.warned("thrash") == [10]
-    assert (run.code, run.executed) == ("thrashing", 20)
+    assert (run.code, run.executed) == ("thrashing", 15)
     assert run.guard_set.stopped is not None
     assert run.guard_set.stopped.evidence["file"] == "a.py"
+
+
+def test_writing_into_one_file_piece_by_piece_is_work() -> None:
+    """Thirty-nine hunks of one file that take away nothing of the attempt's own are told nothing; the fortieth stops,
+    because nobody needs so many."""
+    run = _writing(_write(n, rewritten=0) for n in count())
+    assert run.warned("thrash") == []
+    assert (run.code, run.executed) == ("thrashing", 40)
+
+
+@given(st.lists(st.booleans(), min_size=40, max_size=40))
+def test_rewritings_are_counted_wherever_they_come(rewriting: list[bool]) -> None:
+    """However they are mixed with writes that only add, the fifteenth stops and no earlier one does."""
+    run = _writing([_write(n, rewritten=int(own)) for n, own in enumerate(rewriting)])
+    fifteenth = [n for n, own in enumerate(rewriting, 1) if own][14:15]
+    assert run.executed == (fifteenth[0] if fifteenth else 40)
 
 
 def test_whitespace_and_no_op_writes_do_not_count() -> None:
@@ -52,30 +71,37 @@ def test_whitespace_and_no_op_writes_do_not_count() -> None:
 def test_other_spellings_of_a_path_are_the_same_file() -> None:
     """`./a.py`, `b/../a.py` and `a.py` are one file."""
     spellings = ["a.py", "./a.py", "b/../a.py", "b//../a.py"]
-    run = _writing([_write(n, path=spellings[n % 4], size=3 + n) for n in range(40)])
-    assert (run.code, run.executed) == ("thrashing", 20)
+    run = _writing([_write(n, path=spellings[n % 4]) for n in range(40)])
+    assert (run.code, run.executed) == ("thrashing", 15)
 
 
 def test_writes_made_by_commands_count() -> None:
     """What a shell command changed is seen through the tree."""
-    run = _writing((_write(n, size=3 + n) for n in count()), tool="run_command")
+    run = _writing((_write(n) for n in count()), tool="run_command")
     assert run.code == "thrashing"
 
 
 def test_a_file_back_at_an_earlier_content_warns_at_2_and_stops_at_3() -> None:
-    """Thrash: alternating between two contents is told at the second return and stopped at the third."""
-    run = _writing(_write(n % 2) for n in count())
+    """Alternating between two contents: a step that was made before is told at its second time and stopped at its
+    third."""
+    run = _writing(_write(n % 2, rewritten=0) for n in count())
+    assert run.warned("thrash") == [2]
+    assert (run.code, run.executed) == ("thrashing", 6)
+
+
+def test_the_content_before_the_first_write_is_an_earlier_one() -> None:
+    """A, original, A, original: the original is known by the blob before the first write."""
+    blobs = ["O", *["A", "O"] * 10]
+    run = _writing([FileWrite(path="a.py", added=1, removed=1, blob=b, before=a) for a, b in pairwise(blobs)])
     assert run.warned("thrash") == [2]
     assert (run.code, run.executed) == ("thrashing", 5)
 
 
-def test_the_content_before_the_first_write_is_an_earlier_one() -> None:
-    """Thrash: A, original, A, original: the original is known by the blob before the first write, so the second return
-    warns and the third stops."""
-    blobs = ["O", *["A", "O"] * 10]
+def test_debug_prints_may_be_put_in_and_taken_out() -> None:
+    """Each time another print, and back to the same content each time: no step is made twice."""
+    blobs = [blob for n in range(12) for blob in ("clean", f"print {n}")]
     run = _writing([FileWrite(path="a.py", added=1, removed=1, blob=b, before=a) for a, b in pairwise(blobs)])
-    assert run.warned("thrash") == [2]
-    assert (run.code, run.executed) == ("thrashing", 4)
+    assert (run.warned("thrash"), run.code) == ([], None)
 
 
 def test_a_new_file_has_no_content_before_its_first_write() -> None:
@@ -86,20 +112,9 @@ def test_a_new_file_has_no_content_before_its_first_write() -> None:
 
 def test_a_scratch_file_may_come_and_go() -> None:
     """Thrash: a deletion is no earlier content."""
-    blobs = [blob for n in range(4) for blob in (f"v{n}", "")]
-    run = _writing([FileWrite(path="tmp.py", added=1, removed=1, blob=blob) for blob in blobs])
+    blobs = [blob for _ in range(12) for blob in ("v", "")]
+    run = _writing([FileWrite(path="t.py", added=1, removed=1, blob=b, before=a) for a, b in pairwise(["", *blobs])])
     assert run.warned("thrash") == []
-
-
-def test_five_ever_smaller_diffs_from_the_tenth_on_stop() -> None:
-    """Thrash: from the tenth write on, five diffs in a row that only get smaller stop, at write 14."""
-    run = _writing(_write(n, size=100 - n) for n in count())
-    assert (run.code, run.executed) == ("thrashing", 14)
-
-
-def test_growing_edits_between_tests_are_work() -> None:
-    """Thrash: nineteen edits that bring something new are allowed."""
-    assert _writing([_write(n, size=5 + n % 3) for n in range(19)]).code is None
 
 
 def test_many_files_are_remembered_within_bounds() -> None:

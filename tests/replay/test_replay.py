@@ -123,7 +123,7 @@ def test_a_trace_reduced_to_facts_is_judged_as_it_was() -> None:
 
 HONEST = {
     "eight reads in a row": [step("read_file", f"r{n}", path=f"{n}.py") for n in range(8)],
-    "tests after each of fifteen edits": [c for n in range(15) for c in (edit(n), run("pytest", "1 failed", ok=False))],
+    "tests after each of seven edits": [c for n in range(7) for c in (edit(n), run("pytest", "1 failed", ok=False))],
     "polling with news": [run("tail log", f"{n} %") for n in range(60)],
     "four equal reads, then work": [*[step("read_file", "r", path="d")] * 4, edit(1), run("pytest", "ok")],
     "greps without a match": [run(f"grep x{n}", "empty", ok=False, chars=300) for n in range(9)],
@@ -140,7 +140,9 @@ HONEST = {
         ],
         edit(1),
     ],
-    "one long file in nineteen parts": [edit(n) for n in range(19)],
+    "one long file in thirty parts": [
+        step("edit_file", f"p{n}", path="a.py", old_str=f"part {n}", new_str=f"part {n}\nand more") for n in range(30)
+    ],
 }
 
 

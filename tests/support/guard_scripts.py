@@ -29,9 +29,11 @@ LIMITS = GuardLimits()
 
 @dataclass(frozen=True)
 class Result:
-    """What a scripted tool answers: a stable text, an error, or a write."""
+    """What a scripted tool answers: a text (each call's own where none is given), an error, or a write. `shape` is what
+    is left of the text without figures."""
 
-    text: str = "same"
+    text: str = ""
+    shape: str = ""
     error: str = ""
     tree: str | None = None
     writes: tuple[FileWrite, ...] = ()
@@ -143,6 +145,7 @@ class Choke:
         failed = bool(result.error) and status == "ok"
         kind: ErrorKind = "malformed" if each.defect else "infrastructure" if result.infrastructure else "tool"
         self.statuses.append("error" if failed else status)
+        text = result.text or f"answer to {each.signature}"
         self.judge(
             ToolFinished(
                 at=self.at,
@@ -151,8 +154,9 @@ class Choke:
                 tree_after=result.tree if each.mutating else None,
                 writes=result.writes,
                 result=ToolResult(
-                    text=result.error or result.text,
-                    outcome_hash=result.error or result.text,
+                    text=result.error or text,
+                    outcome_hash=result.error or text,
+                    shape_hash=result.shape,
                     duration_ms=1.0,
                     error_kind=kind if self.statuses[-1] == "error" else "none",
                     error_hash=result.error,

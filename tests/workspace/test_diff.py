@@ -103,3 +103,26 @@ def test_unknown_tree_is_an_error(workspace: Worktree) -> None:
     """A tree that the Shadow does not hold is one clear error."""
     with pytest.raises(WorkspaceError, match="no tree"):
         workspace.changes("0" * 40, workspace.snapshot())
+
+
+def test_what_the_attempt_itself_had_put_into_a_file_is_rewritten(workspace: Worktree) -> None:
+    """Removed lines that the file had at the start are no rewriting, nor is a file that comes or goes; blank lines and
+    binary files say nothing."""
+    start = workspace.snapshot()
+    states = [
+        ("app/main.py", "one\n"),  # over what stood at the start
+        ("app/main.py", "one\n\ntwo\n"),  # more
+        ("app/main.py", "one\n\n2\n"),  # a line of the attempt's own goes
+        ("app/main.py", "uno\n"),  # and two more
+    ]
+    seen, before = [], start
+    for path, text in states:
+        workspace.write(path, text.encode())
+        after = workspace.snapshot()
+        [change] = workspace.changes(before, after, start)
+        seen.append(change.rewritten)
+        before = after
+    assert seen == [0, 0, 1, 2]
+    workspace.delete("app/main.py")
+    [gone] = workspace.changes(before, workspace.snapshot(), start)
+    assert gone.rewritten == 0

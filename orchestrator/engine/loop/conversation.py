@@ -84,7 +84,7 @@ class Conversation:
         tree: str = "",
         base_files: frozenset[str] = frozenset(),
     ) -> None:
-        self.tree = tree
+        self.tree = self._began_with = tree
         self._session = session
         self.journal = journal
         self._workspace = workspace
@@ -254,7 +254,7 @@ class Conversation:
             tree = self._workspace.snapshot(result.touched)
         except ToolError as error:
             return None, (), f"\n[{error}]"
-        changes = self._workspace.changes(self.tree, tree) if tree != self.tree else ()
+        changes = self._workspace.changes(self.tree, tree, self._began_with) if tree != self.tree else ()
         self.tree = tree
         return tree, writes_of(changes), ""
 

@@ -14,7 +14,7 @@ from agents.transcript import Transcript, assistant_message
 from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.ports import Workspace
 from orchestrator.workspace.sandbox import probe_sandbox
-from tests.agents.tools.conftest import Do
+from tests.agents.tools.conftest import Do, Parse
 
 
 def test_run_command_gives_output_and_exit_code(do: Do) -> None:
@@ -124,3 +124,23 @@ def test_qc_commands_change_nothing(workspace: Workspace, transcript: Transcript
     assert not call.mutating
     _, wrote = run("echo x > app/main.py")
     assert wrote is not probe_sandbox("bubblewrap").works
+
+
+@pytest.mark.parametrize("command", ["git checkout -- app", "git reset --hard", "git add -A", "git commit -qam x"])
+def test_a_git_write_is_answered_with_the_way_to_take_a_change_back(do: Do, command: str) -> None:
+    """It fails, and is no error of the work: whoever tries four ways learns one thing."""
+    told = do("run_command", command=command)
+    assert (told.ok, told.error_hash) == (False, "")
+    assert "git show HEAD:path > path" in told.text
+    assert do("run_command", command="git show HEAD:app/main.py > app/main.py && git status --short").ok
+
+
+def test_a_program_that_is_not_here_is_a_lesson(do: Do) -> None:
+    """Four commands that miss one interpreter are no error made four times."""
+    told = [do("run_command", command=f"pythonx -m unittest {n}") for n in range(2)]
+    assert [(each.ok, each.error_hash) for each in told] == [(False, "")] * 2
+
+
+def test_how_long_a_command_may_take_makes_no_other_call(parse: Parse) -> None:
+    """The time limit is no part of the signature."""
+    assert len({parse("run_command", command="ls", timeout_s=n).signature for n in (5, 60)}) == 1

@@ -63,6 +63,30 @@ def _same_error() -> Choke:
     return failing.run([call("run_command", f"python3 -m nope  # try {n}")] for n in range(1, 5))
 
 
+def _same_failure() -> Choke:
+    trees = iter(range(100))
+
+    def answer(each: ToolCall) -> Result:
+        edited = each.tool == "edit_file"
+        return Result(tree=f"t{next(trees)}") if edited else Result(error="AssertionError: 2 != 3")
+
+    test = call("run_command", "python3 -m unittest")
+    return _choke(answer=answer).run(
+        [each] for n in range(1, 9) for each in (call("edit_file", f"calc.py=try {n}"), test)
+    )
+
+
+def _figures() -> Choke:
+    return _choke(answer=lambda _call: Result(shape="up since #")).run([[call("run_command", "uptime")]] * 12)
+
+
+def _no_news() -> Choke:
+    def answer(_call: ToolCall) -> Result:
+        return Result("FAILED test_median", tree="unchanged")
+
+    return _choke(answer=answer).run([call("run_command", f"python3 -m unittest  # try {n}")] for n in range(1, 15))
+
+
 def _duplicates() -> Choke:
     def answer(each: ToolCall) -> Result:
         return Result(error="exit code 1" if each.tool == "run_command" else "", tree="unchanged")
@@ -73,7 +97,7 @@ def _duplicates() -> Choke:
 
 
 def _stall() -> Choke:
-    return _choke(answer=lambda _call: Result(tree="unchanged")).run([[call("run_command", "cat calc.py")]] * 5)
+    return _choke(answer=lambda _call: Result("same", tree="unchanged")).run([[call("run_command", "cat calc.py")]] * 5)
 
 
 def _no_action() -> Choke:
@@ -81,17 +105,14 @@ def _no_action() -> Choke:
 
 
 def _thrash() -> Choke:
-    contents = iter("ABABABA")
+    contents = iter(range(100))
 
     def answer(_call: ToolCall) -> Result:
-        blob = next(contents)
-        return Result(
-            text=f"wrote {blob}",
-            tree=blob,
-            writes=(FileWrite(path="calc.py", added=9, removed=9, blob=blob, before="A"),),
-        )
+        blob = f"v{next(contents)}"
+        write = FileWrite(path="calc.py", added=9, removed=9, blob=blob, rewritten=9)
+        return Result(text=f"wrote {blob}", tree=blob, writes=(write,))
 
-    return _choke(answer=answer).run([call("edit_file", f"calc.py=edit {n}")] for n in range(1, 6))
+    return _choke(answer=answer).run([call("edit_file", f"calc.py=edit {n}")] for n in range(1, 17))
 
 
 def _checkpoint() -> Choke:
@@ -133,6 +154,9 @@ FIRINGS: Mapping[str, Callable[[], Choke]] = {
     "deadline": _deadline,
     "repetition": _repetition,
     "same_error": _same_error,
+    "same_failure": _same_failure,
+    "figures": _figures,
+    "no_news": _no_news,
     "duplicates": _duplicates,
     "stall": _stall,
     "no_action": _no_action,
