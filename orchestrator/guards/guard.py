@@ -8,7 +8,7 @@ from typing import Protocol, Self, TypeVar
 from orchestrator.domain.events import Event
 from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.tools import FINISHING_NAMES
-from orchestrator.domain.verdict import Verdict
+from orchestrator.domain.verdict import Evidence, Verdict
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -24,6 +24,15 @@ class Guard(Protocol):
 def finishing(call: ToolCall) -> bool:
     """Whether the call is one of those left when tools are withheld."""
     return call.tool in FINISHING_NAMES
+
+
+CUT = "replies cut off at max_output_tokens"
+"""What the evidence names where replies ended at their greatest length: then that is what to raise."""
+
+
+def cuts_seen(cut: int) -> Evidence:
+    """The evidence of so many replies that ended at their greatest length; none where none did."""
+    return {CUT: cut} if cut else {}
 
 
 MOST = 256

@@ -23,6 +23,7 @@ from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Allow, Stop, Verdict
 from orchestrator.guards.budget import BudgetGuard
 from orchestrator.guards.checkpoint import CheckpointGuard
+from orchestrator.guards.declined import DeclinedGuard
 from orchestrator.guards.duplicates import Duplicates
 from orchestrator.guards.guard import Guard
 from orchestrator.guards.limits import GuardLimits
@@ -61,6 +62,7 @@ class GuardSet:
         guards: tuple[Guard, ...] = (
             BudgetGuard(limits, budget),
             *usage_guards(limits),
+            DeclinedGuard(),
             *_of_one_worker(limits),
         )
         if role == "worker":

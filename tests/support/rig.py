@@ -22,7 +22,7 @@ from orchestrator.domain.assignment import GrantRequest
 from orchestrator.domain.attempt import Owner
 from orchestrator.domain.errors import ModelError
 from orchestrator.domain.events import Event, GuardFired, ReplyReceived, ToolFinished, ToolRequested, TurnRequested
-from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
+from orchestrator.domain.model_io import FinishReason, ModelReply, ModelRequest, ToolCall, ToolResult
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.task import Task
 from orchestrator.engine.cancellation import CancelToken
@@ -39,13 +39,14 @@ ALLOWED = ("a.txt", "b.txt", "new/**")
 
 @dataclass(frozen=True)
 class Said:
-    """One answer of the random model: text, calls as (tool, arguments as JSON text), or an error instead; before it so
-    many tries of which the reply is lost."""
+    """One answer of the random model: text, calls as (tool, arguments as JSON text), how it `ended` where that is not
+    the ordinary way, or an error instead; before it so many tries of which the reply is lost."""
 
     text: str = ""
     calls: tuple[tuple[str, str], ...] = ()
     error: type[ModelError] | None = None
     lost: int = 0
+    ended: FinishReason | None = None
 
 
 @dataclass
@@ -119,7 +120,7 @@ class RandomChat:
             completion_tokens=20,
             cost_usd=self.price(prompt, 20),
             latency_ms=1.0,
-            finish_reason="tool_calls" if calls else "stop",
+            finish_reason=said.ended or ("tool_calls" if calls else "stop"),
             model=self.model,
         )
 

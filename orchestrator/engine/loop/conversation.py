@@ -172,7 +172,7 @@ class Conversation:
         if self._last_turn is not None and any(call.tool not in self._ending_tools for call in calls):
             # behind the last turn that fits a bound of run or task, nothing but finishing may be asked for
             self.journal.append_verdicts((self._last_turn,), event.at)
-        if not calls:
+        if not calls and reply.finish_reason != "pause":
             self._session.remind(self._with_warnings(""))
         return calls
 

@@ -30,6 +30,7 @@ SHEETS: Mapping[str, Sheet] = {
     "same_error": Sheet(("same_error_warn", "same_error_stop"), ("same_error",)),
     "duplicates": Sheet(("repeated_failures",)),
     "no_action": Sheet(("no_action_turns",), ("no_action",)),
+    "declined": Sheet(codes=("model_declined",)),
     "malformed": Sheet(("malformed_replies",), ("malformed_calls",)),
     "thrash": Sheet(("thrash_warn", "thrash_stop", "revert_warn", "revert_stop", "shrinking_diffs"), ("thrashing",)),
     "checkpoint": Sheet(("progress_every", "progress_warn", "progress_stop"), ("no_progress",)),
