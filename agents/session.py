@@ -142,6 +142,8 @@ class ChatSession:
         """The reply as the model is shown it from now on: as it came, where it has calls or text that can go back."""
         if calls and not answer.calls:  # they were written into the text, which they replace
             return assistant_message("", calls)
+        if answer.finish_reason in DECLINED:  # nothing answers the calls that it may hold
+            return assistant_message(answer.text, ())
         if answer.message and (calls or answer.text or answer.finish_reason == "pause"):
             return self._chat.said(replace(answer, calls=calls))
         return assistant_message(answer.text, calls)

@@ -144,9 +144,9 @@ class Session(Protocol):
 
     def send(self, request: ModelRequest, on_lost: Callable[[str], None], on_text: Callable[[str], None]) -> ModelReply:
         """Send it; the reply joins the transcript, without calls where the model declined. Raises ModelError kinds,
-        ContextLengthError among them, after the retries that the error allows. Before a retry `on_lost` is told of a try that the endpoint was working at, and
-        why its reply was lost; it may raise to give up. `on_text` is told a streamed reply's text piece by piece, on
-        another thread."""
+        ContextLengthError among them, after the retries that the error allows. Before a retry `on_lost` is told of a
+        try that the endpoint was working at, and why its reply was lost; it may raise to give up. `on_text` is told a
+        streamed reply's text piece by piece, on another thread."""
 
     def execute(self, call: ToolCall, *, within_s: float | None = None) -> ToolResult:
         """Run a valid call's tool; a command is ended after `within_s` seconds, when the work's deadline is reached.
