@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from itertools import count
 
 import pytest
 
+from orchestrator.domain.errors import ModelUnavailableError
 from orchestrator.domain.events import ReplyReceived, ToolRequested
+from orchestrator.domain.live_text import LiveText
 from orchestrator.domain.model_io import FinishReason
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.workspace.workspaces import ShadowWorkspaces
@@ -17,8 +20,30 @@ READ = call("read_file", path="a.txt")
 FINISH = call("finish_task", summary="done")
 
 
-def _walk(workspaces: ShadowWorkspaces, *says: Said, limits: GuardLimits | None = None) -> Walked:
-    return walk(workspaces, says, name=f"ends{next(_names)}", limits=limits)
+def _walk(
+    workspaces: ShadowWorkspaces, *says: Said, limits: GuardLimits | None = None, live: LiveText | None = None
+) -> Walked:
+    return walk(workspaces, says, name=f"ends{next(_names)}", limits=limits, live=live)
+
+
+@dataclass
+class Hearing:
+    """LiveText that notes what it is told, and raises at every piece."""
+
+    told: list[str] = field(default_factory=list)
+
+    def begin(self) -> None:
+        """Note it."""
+        self.told.append("begin")
+
+    def hear(self, piece: str) -> None:
+        """Note it, and fail."""
+        self.told.append(piece)
+        raise RuntimeError("the screen is gone")
+
+    def end(self) -> None:
+        """Note it."""
+        self.told.append("end")
 
 
 def _roles(walked: Walked, request: int) -> list[str]:
@@ -99,3 +124,15 @@ def test_replies_that_are_always_cut_end_with_what_to_raise(workspaces: ShadowWo
     assert walked.ending.reason == "no_action"
     assert "replies cut off at max_output_tokens 3" in walked.ending.detail
     assert "Raise max_output_tokens" in walked.ending.detail
+
+
+def test_a_replys_words_are_heard_between_its_turns_beginning_and_end(workspaces: ShadowWorkspaces) -> None:
+    """Each try is a turn of its own; one that fails ends its turn too, and a listener that raises breaks nothing."""
+    live = Hearing()
+    walked = _walk(workspaces, Said("Hm", (READ,), lost=1), Said("Done", (FINISH,)), live=live)
+    assert walked.ending.tool == "finish_task"
+    assert live.told == ["begin", "end", "begin", "Hm", "end", "begin", "Done", "end"]
+
+    failing = Hearing()
+    assert _walk(workspaces, Said(error=ModelUnavailableError), live=failing).ending.reason == "model_error"
+    assert failing.told == ["begin", "end"]

@@ -22,6 +22,7 @@ from orchestrator.domain.assignment import GrantRequest
 from orchestrator.domain.attempt import Owner
 from orchestrator.domain.errors import ModelError
 from orchestrator.domain.events import Event, GuardFired, ReplyReceived, ToolFinished, ToolRequested, TurnRequested
+from orchestrator.domain.live_text import LiveText
 from orchestrator.domain.model_io import FinishReason, ModelReply, ModelRequest, ToolCall, ToolResult
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.task import Task
@@ -220,12 +221,15 @@ def walk(
     grant: int = 0,
     limits: GuardLimits | None = None,
     context_window: int = 6_000,
+    live: LiveText | None = None,
 ) -> Walked:
-    """Drive a random model to its end in a worktree of its own; `grant` calls are given when it asks for more."""
+    """Drive a random model to its end in a worktree of its own; `grant` calls are given when it asks for more; `live`
+    hears its words."""
     head = workspaces.resolve("HEAD")
     workspace = workspaces.open(name, head, head=head)
     try:
-        return _walk(workspace, workspaces.tree_of(head), says, budget, grant, limits or GuardLimits(), context_window)
+        tree, bounds = workspaces.tree_of(head), limits or GuardLimits()
+        return _walk(workspace, tree, says, budget, grant, bounds, context_window, live)
     finally:
         workspace.close()
 
@@ -238,6 +242,7 @@ def _walk(
     grant: int,
     limits: GuardLimits,
     context_window: int,
+    live: LiveText | None,
 ) -> Walked:
     clock, ledger = TickingClock(), Ledger()
     chat = RandomChat(says, ledger, context_window)
@@ -259,6 +264,7 @@ def _walk(
         controls=WorkerControls(task=task(budget), findings=(), policy=arbiter, clock=clock, changed=lambda _tree: ()),
         clock=clock,
         cancelled=CancelToken(),
+        live=live,
         tree=tree,
         base_files=frozenset(workspace.files()),
     )

@@ -78,6 +78,7 @@ def converse(
         controls=None,
         clock=services.clock,
         cancelled=services.cancelled,
+        live=services.live(feed.task),
     )
     result = conversation.run()
     return Dialogue(result=result, usage=journal.usage, duration_ms=(services.clock.monotonic() - started) * 1000)
