@@ -129,7 +129,8 @@ def test_replies_that_are_always_cut_end_with_what_to_raise(workspaces: ShadowWo
 def test_a_replys_words_are_heard_between_its_turns_beginning_and_end(workspaces: ShadowWorkspaces) -> None:
     """Each try is a turn of its own; one that fails ends its turn too, and a listener that raises breaks nothing."""
     live = Hearing()
-    walked = _walk(workspaces, Said("Hm", (READ,), lost=1), Said("Done", (FINISH,)), live=live)
+    begun = Said("Hm", (READ,), lost=1)  # two requests
+    walked = _walk(workspaces, begun, begun, Said("Done", (FINISH,)), live=live)
     assert walked.ending.tool == "finish_task"
     assert live.told == ["begin", "end", "begin", "Hm", "end", "begin", "Done", "end"]
 

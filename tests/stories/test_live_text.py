@@ -90,6 +90,19 @@ def test_the_pms_words_are_shown_while_it_plans(story: Story, model: Serve) -> N
     assert [line for line in lines if not line.startswith("plan #1   answers after ")] == []
 
 
+def test_an_endpoint_that_does_not_stream_is_asked_for_it_once_in_a_run(story: Story, model: Serve) -> None:
+    """Its first answer, whole all the same, tells; from then on no attempt of the run asks for a stream again."""
+    write = call("write_file", path="calc.py", file_text=SUB)
+    note = call("write_file", path="NOTES.md", file_text="Subtracts.\n")
+    workers = worker("subtract", write, finish()), worker("notes", note, finish())
+    served = model({**script(*workers, review()), "streams": False})
+    story.plan(plan_of(task("subtract"), task("notes", writes=["NOTES.md"], after=["subtract"])))
+    story.ok("execute")
+    assert [number for number, _, _ in attempts(story)] == [1, 1]
+    asked = [bool(request.get("stream")) for request in served.requests]
+    assert asked == [True, *[False] * 5]
+
+
 def test_a_screen_that_stands_still_does_not_hold_up_the_reply(story: Story, model: Serve) -> None:
     """Nobody reads the terminal: the reply is read to its end all the same, and the next request goes out."""
     text = "word " * 40_000  # far more than a terminal holds that nobody reads
