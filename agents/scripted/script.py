@@ -12,11 +12,12 @@ conversations:
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -24,6 +25,8 @@ from pydantic_core import ErrorDetails
 
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.tools import ToolRole
+
+ApiName = Literal["chat", "responses", "messages"]
 
 
 class _Entry(BaseModel):
@@ -56,10 +59,16 @@ class When(_Entry):
 
 class ScriptedCall(_Entry):
     """One tool call, as {tool, arguments} or [tool, arguments]. Arguments that are a string are sent as they are, so
-    that they may be broken JSON; nothing checks that the tool exists."""
+    that they may be broken JSON; nothing checks that the tool exists. `id` is a fresh one unless it is given."""
 
     tool: str
     arguments: dict[str, Any] | str = Field(default_factory=dict)
+    id: str | None = None
+
+    @property
+    def arguments_json(self) -> str:
+        """The arguments as they are sent."""
+        return self.arguments if isinstance(self.arguments, str) else json.dumps(self.arguments)
 
     @model_validator(mode="before")
     @classmethod
@@ -142,11 +151,12 @@ class ScriptedConversation(_Entry):
 
 
 class Script(_Entry):
-    """A whole script: the model's name, the context length that /v1/models tells (None: it does not) or, as llama.cpp
-    does it, /props, whether replies are streamed when they are asked for so (else they come whole all the same), and
-    conversations of which the first that matches is taken."""
+    """A whole script: the model's name, the APIs that it speaks, the context length that /v1/models tells (None: it
+    does not) or, as llama.cpp does it, /props, whether replies are streamed when they are asked for so (else they come
+    whole all the same), and conversations of which the first that matches is taken."""
 
     model: str = "scripted"
+    apis: tuple[ApiName, ...] = ("chat", "responses", "messages")
     context_length: int | None = Field(default=None, ge=1)
     llama_cpp: bool = False
     streams: bool = True
