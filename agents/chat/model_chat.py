@@ -17,7 +17,7 @@ from agents.chat.estimate import Estimator, text_tokens
 from agents.chat.failures import RetryableError, UnsupportedFieldError
 from agents.chat.json_tools import as_text_request, tool_calls_in_text, tools_text
 from agents.chat.limiter import SHARED, RateLimits, TokenBucket
-from agents.chat.port import ChatRequest, Message, ToolSchema, unheard
+from agents.chat.port import ChatRequest, Message, ToolSchema, to_nobody
 from agents.chat.prices import cost_usd, most_cost_usd, price_of
 from agents.chat.wire import RequestOptions, WireName
 from agents.chat.wires import likely_wires, open_wire
@@ -124,8 +124,8 @@ class ModelChat:
     def complete(
         self,
         request: ChatRequest,
-        on_lost: Callable[[str], None] = unheard,
-        on_text: Callable[[str], None] = unheard,
+        on_lost: Callable[[str], None] = to_nobody,
+        on_text: Callable[[str], None] = to_nobody,
     ) -> ModelReply:
         """The model's reply. 429, 5xx, connection errors, timeouts and replies that are no completions are tried
         again up to `retries` times. Raises ModelRefusedError, ModelUnavailableError, ContextLengthError."""
