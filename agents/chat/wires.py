@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from agents.chat.completions import Completions
 from agents.chat.endpoint import ModelEndpoint
-from agents.chat.sdk import OpenAISdk, Sdk
+from agents.chat.messages import Messages
+from agents.chat.sdk import AnthropicSdk, OpenAISdk, Sdk
 from agents.chat.wire import Wire, WireName
 
 
 def likely_wires(api: str, endpoint: ModelEndpoint) -> tuple[WireName, ...]:
     """The wires to try, the likeliest first: the one that the settings name, else by endpoint and model."""
-    return ("chat",)
+    return ("messages",) if api == "messages" else ("chat",)
 
 
 def open_wire(name: WireName, endpoint: ModelEndpoint) -> tuple[Wire, Sdk]:
-    """The wire with the client library that carries it."""
+    """The wire with the client library that carries it. Raises UserError where that is not installed."""
+    if name == "messages":
+        return Messages(), AnthropicSdk(endpoint)
     return Completions(), OpenAISdk(endpoint)

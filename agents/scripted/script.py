@@ -106,9 +106,11 @@ class ScriptedFault(_Entry):
 
 
 class ScriptedReply(_Entry):
-    """One reply: text, tool calls, or both; `times` over, each after `latency_ms`."""
+    """One reply: text, tool calls, or both, behind the `reasoning` that is checked when it comes back; `times` over,
+    each after `latency_ms`."""
 
     text: str = ""
+    reasoning: str = ""
     call: ScriptedCall | None = None
     calls: tuple[ScriptedCall, ...] = ()
     times: int = Field(default=1, ge=1, le=10_000)
