@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agents.chat.json_tools import asked_call, json_values, tool_calls_in_text
-from agents.chat.port import Chat, ChatRequest, Message, unheard
+from agents.chat.port import Chat, ChatRequest, Message, to_nobody
 from agents.preambles import render_preamble
 from agents.tools.port import Tool, ToolEnv
 from agents.tools.toolbox import Toolbox, wire_arguments, wire_name
@@ -111,8 +111,8 @@ class ChatSession:
     def send(
         self,
         request: ModelRequest,
-        on_lost: Callable[[str], None] = unheard,
-        on_text: Callable[[str], None] = unheard,
+        on_lost: Callable[[str], None] = to_nobody,
+        on_text: Callable[[str], None] = to_nobody,
     ) -> ModelReply:
         """Send it and read the reply (port Session). The window it was composed with holds from then on."""
         answer = self._chat.complete(request.body["request"], on_lost, on_text)

@@ -10,8 +10,9 @@ results and texts of ours are ever cut.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from agents.chat.port import Message
 from agents.preambles import render_preamble
@@ -21,6 +22,7 @@ Estimate = Callable[[Sequence[Message]], int]
 
 _HEADROOM = 0.6  # of the tokens beside the opening are in use after a compaction, so that the next one is not near
 _SHRINKS = (1.0, 0.8, 0.6, 0.4, 0.2)  # of the original, after so many context-length errors
+_SHRINK_SLACK = 0.1  # of the original, by which what the model said may exceed the share
 _CUTS = (0.8, 0.6, 0.4, 0.2, 0.1, 0.05, 0.02)
 _LINE_TOKENS = 70
 _DIGEST_LINES = 200
@@ -76,17 +78,14 @@ def compose(
     messages = (*window.prefix, *_since(entries, window), *last)
     uncompacted = estimate(messages)
     compacted = _calls(entries, window) > limits.most_calls or uncompacted > limits.token_cap
-    cap, original = limits.token_cap, uncompacted
     if compacted:
-        window = _compact(head, entries, window, limits, estimate, last, _HEADROOM)
+        window = _compact(head, entries, window, limits, estimate, last)
         messages = (*window.prefix, *last)
-        original = estimate(messages)
-    tokens = original
+    tokens, cap = estimate(messages) if compacted else uncompacted, limits.token_cap
     if shrink:
-        smaller = replace(limits, token_cap=original)
-        window = _compact(head, entries, window, smaller, estimate, last, _SHRINKS[shrink])
+        window = _shrink(head, entries, window, limits, estimate, last, _SHRINKS[shrink])
         messages = (*window.prefix, *last)
-        tokens, cap = estimate(messages), original
+        tokens, cap = estimate(messages), tokens
         window = replace(window, token_cap=tokens)
     return Composed(
         messages=messages,
@@ -100,13 +99,14 @@ def compose(
 
 def select(weights: Sequence[int], reserved: Sequence[bool], keep: int, least_others: int) -> tuple[int, ...]:
     """Which of the items, oldest first, stay in full: the reserved ones, and the newest others as long as all weigh
-    `keep` at most together. At least `least_others` others stay, however much the reserved weigh."""
+    `keep` at most together. At least `least_others` others stay, however much the reserved weigh, but for one that
+    alone weighs more than `keep`."""
     chosen = [i for i, is_reserved in enumerate(reserved) if is_reserved]
     room = keep - sum(weights[i] for i in chosen)
     newest_first = reversed([i for i, is_reserved in enumerate(reserved) if not is_reserved])
     for kept, i in enumerate(newest_first):
         room -= weights[i]
-        if room < 0 and kept >= least_others:
+        if weights[i] > keep or (room < 0 and kept >= least_others):
             break
         chosen.append(i)
     return tuple(sorted(chosen))
@@ -115,11 +115,17 @@ def select(weights: Sequence[int], reserved: Sequence[bool], keep: int, least_ot
 # --- compaction --------------------------------------------------------------------------------------------------
 
 
-def _reserved(entries: Sequence[TranscriptEntry]) -> list[bool]:
-    """The last turn, whose results were not seen yet, and the last reminder."""
-    last_turn = max((i for i, entry in enumerate(entries) if isinstance(entry, Turn)), default=-1)
+def _reserved(entries: Sequence[TranscriptEntry], most_calls: int) -> list[bool]:
+    """The last turn, whose results were not seen yet, unless it alone is more than a window holds; and the last
+    reminder."""
+    turns = [i for i, entry in enumerate(entries) if isinstance(entry, Turn)]
+    last_turn = next((i for i in turns[-1:] if _weight(entries[i]) <= most_calls), -1)
     last_reminder = max((i for i, e in enumerate(entries) if isinstance(e, Remark) and e.role == "user"), default=-1)
     return [i in (last_turn, last_reminder) for i in range(len(entries))]
+
+
+def _weight(entry: TranscriptEntry) -> int:
+    return len(entry.pairs) if isinstance(entry, Turn) else 1
 
 
 def _compact(
@@ -129,17 +135,39 @@ def _compact(
     limits: WindowLimits,
     estimate: Estimate,
     last: Sequence[Message],
+) -> Window:
+    """The first of ever smaller bodies that leaves headroom; the smallest where none does."""
+    fixed = estimate((*head, *last))
+    target = fixed + int(_HEADROOM * max(limits.token_cap - fixed, 0))
+    bodies = (Window((*head, *body), len(entries), calls, window.token_cap) for body, calls in _bodies(entries, limits))
+    return _first_within(target, bodies, estimate, last)
+
+
+def _shrink(
+    head: Sequence[Message],
+    entries: Sequence[TranscriptEntry],
+    window: Window,
+    limits: WindowLimits,
+    estimate: Estimate,
+    last: Sequence[Message],
     share: float,
 ) -> Window:
-    """The first of ever smaller bodies that takes no more than `share` of the room beside the opening; the smallest
-    where none does."""
-    fixed = estimate((*head, *last))
-    target = fixed + int(share * max(limits.token_cap - fixed, 0))
-    for body, calls in _bodies(entries, limits):
-        compacted = Window((*head, *body), len(entries), calls, window.token_cap)
-        if estimate((*compacted.prefix, *last)) <= target:
+    """What stands now with our part of it cut to `share`, or, where the model's own words are what is long, the first
+    of the smaller bodies that takes no more than about that share."""
+    standing, fixed = (*window.prefix, *_since(entries, window)), estimate((*head, *last))
+    room = estimate((*standing, *last)) - fixed
+    cut_body = (_shrunk(standing[len(head) :], share), _calls(entries, window))
+    bodies = chain((cut_body,), _bodies(entries, limits))
+    windows = (Window((*head, *body), len(entries), calls) for body, calls in bodies)
+    return _first_within(fixed + int((share + _SHRINK_SLACK) * room), windows, estimate, last)
+
+
+def _first_within(target: int, windows: Iterable[Window], estimate: Estimate, last: Sequence[Message]) -> Window:
+    """The first whose request takes no more than the target, else the last."""
+    for window in windows:
+        if estimate((*window.prefix, *last)) <= target:
             break
-    return compacted
+    return window
 
 
 def _bodies(entries: Sequence[TranscriptEntry], limits: WindowLimits) -> Iterator[tuple[tuple[Message, ...], int]]:
@@ -159,8 +187,9 @@ def _bodies(entries: Sequence[TranscriptEntry], limits: WindowLimits) -> Iterato
 def _body(
     entries: Sequence[TranscriptEntry], keep: int, limits: WindowLimits, lines: int
 ) -> tuple[tuple[Message, ...], int]:
-    weights = [len(entry.pairs) if isinstance(entry, Turn) else 1 for entry in entries]
-    chosen = set(select(weights, _reserved(entries), keep, min(limits.least_others, keep // 4)))
+    weights = [_weight(entry) for entry in entries]
+    reserved = _reserved(entries, limits.most_calls)
+    chosen = set(select(weights, reserved, keep, min(limits.least_others, keep // 4)))
     digested = [
         pair for i, entry in enumerate(entries) if i not in chosen and isinstance(entry, Turn) for pair in entry.pairs
     ]

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 
 from agents.chat.endpoint import ModelEndpoint
-from agents.chat.exchange import Exchange, GivenUpError, Received, Send
+from agents.chat.exchange import Exchange, GivenUpError, Line, Received, Send
 from agents.chat.failures import (
     MalformedReplyError,
     RetryableError,
@@ -34,7 +34,8 @@ _BROKEN_OFF = (httpx2.ReadError, httpx2.ReadTimeout, httpx2.RemoteProtocolError,
 
 class EndpointClient:
     """Requests over one wire, each over after `total_s` seconds in all, a streamed one also after `idle_s` seconds
-    between two bytes of its reply. Raises RetryableError, UnsupportedFieldError, NoSuchWireError and the ModelErrors."""
+    between two bytes of its reply. Raises RetryableError, UnsupportedFieldError, NoSuchWireError, and the
+    ModelErrors."""
 
     def __init__(
         self, endpoint: ModelEndpoint, wire: Wire, sdk: Sdk, *, idle_s: float, total_s: float, clock: Clock
@@ -44,7 +45,7 @@ class EndpointClient:
         self.wire = wire
         self._endpoint, self._sdk, self._clock = endpoint, sdk, clock
         self._idle_s, self._total_s = min(idle_s, total_s), total_s
-        self._kept: deque[Any] = deque()
+        self._kept: deque[tuple[Any, Line]] = deque()
 
     def ask(self, body: Json, on_text: Callable[[str], None]) -> ModelReply:
         """One request: the body goes out as it is given. Silence ends it only where it was asked for as a stream, whose
@@ -76,7 +77,7 @@ class EndpointClient:
     def close(self) -> None:
         """Close the kept connections."""
         while self._kept:
-            self._kept.pop().close()
+            self._kept.pop()[0].close()
 
     def _answer(self, received: Received) -> Json:
         """The answer as an object. Raises MalformedReplyError, and what an error in it stands for."""
@@ -135,22 +136,24 @@ class EndpointClient:
     def _bounded(self, exchange: Exchange, idle_s: float, total_s: float) -> Received:
         """What the exchange brings, whatever the server does. Where we leave while it is still running (also by
         Ctrl-C), its pool is closed, which ends it. Raises GivenUpError at a deadline."""
-        client = self._client()
+        client, line = connected = self._connected()
         threading.Thread(target=exchange.run, args=(client,), name="chat-exchange", daemon=True).start()
         try:
             return exchange.wait(idle_s, total_s)
         finally:
             if exchange.result.done():
-                self._kept.append(client)
+                self._kept.append(connected)
             else:
-                exchange.hang_up()
+                exchange.leave()
+                line.hang_up()
                 client.close()
 
-    def _client(self) -> Any:
-        """A kept one, else a new one."""
+    def _connected(self) -> tuple[Any, Line]:
+        """A kept client, else a new one."""
         with suppress(IndexError):
             return self._kept.pop()
-        return self._sdk.connect(self._idle_s, self._total_s)
+        line = Line()
+        return self._sdk.connect(line, self._idle_s, self._total_s), line
 
 
 def _refusal_in_body(error: Any) -> Refusal:

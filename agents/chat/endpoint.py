@@ -14,8 +14,8 @@ from orchestrator.domain.errors import UserError
 
 SNIPPET_CHARS = 300
 PAIRING = (
-    "A repository's settings file that names a variable (api_key_env, headers) or an endpoint (base_url) must name both, "
-    "and be trusted, for its value to go there."
+    "A repository's settings file that names a variable (api_key_env, headers) or an endpoint (base_url) must name "
+    "both, and be trusted, for its value to go there."
 )
 _OURS = frozenset(
     {"model", "messages", "tools", "tool_choice", "stream", "stream_options", "n", "functions", "function_call"}

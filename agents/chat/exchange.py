@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import httpx2
 
 from agents.chat.failures import RetryableError
-from agents.chat.sse import EventReader, is_event_stream
+from agents.chat.sse import SseReader, is_event_stream
 from agents.chat.wire import Json
 
 MAX_REPLY_BYTES = 32 * 1024 * 1024
@@ -32,6 +32,30 @@ class Received(NamedTuple):
     body: bytes
     events: tuple[Json, ...]
     streamed: bool
+
+
+class Line:
+    """The connections of one client, so that they can be ended under a reader: closing them would neither wake it nor
+    tell the endpoint, least of all before the reply has begun."""
+
+    def __init__(self) -> None:
+        self._streams: list[Any] = []
+
+    def watch(self, request: httpx2.Request) -> None:
+        """An event hook of the client's: notes what its requests connect to."""
+        request.extensions = {**request.extensions, "trace": self._note}
+
+    def _note(self, event: str, info: Mapping[str, Any]) -> None:
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            self._streams.append(info["return_value"])
+
+    def hang_up(self) -> None:
+        """End them all."""
+        for stream in self._streams:
+            connection = stream.get_extra_info("socket")
+            if connection is not None:
+                with suppress(OSError):  # ended already
+                    connection.shutdown(socket.SHUT_RDWR)
 
 
 class GivenUpError(Exception):
@@ -51,7 +75,6 @@ class Exchange:
         self._said_all = False
         self._left = False
         self._newest_s: float | None = None  # when the newest bytes came
-        self._response: httpx2.Response | None = None
 
     @property
     def body(self) -> bytes:
@@ -61,14 +84,14 @@ class Exchange:
     def run(self, client: Any) -> None:
         """Send, and read to the end."""
         try:
-            with self._send(client) as self._response:
-                self._read(self._response.iter_bytes())
+            with self._send(client) as response:
+                self._read(response.iter_bytes())
             self.result.set_result(self._received())
         except BaseException as error:  # carried to the waiting thread, which judges it
             self.result.set_exception(error)
 
     def _read(self, chunks: Iterable[bytes]) -> None:
-        reader = EventReader()
+        reader = SseReader()
         for chunk in chunks:
             self._body += chunk
             self._newest_s = time.monotonic()
@@ -88,14 +111,9 @@ class Exchange:
     def _received(self) -> Received:
         return Received(bytes(self._body), tuple(self._events), is_event_stream(bytes(self._body[:64])))
 
-    def hang_up(self) -> None:
-        """End the connection under a reader: closing it would neither wake the reader nor tell the endpoint."""
+    def leave(self) -> None:
+        """Tell nobody of what still comes."""
         self._left = True
-        stream = self._response.extensions.get("network_stream") if self._response else None
-        connection = stream.get_extra_info("socket") if stream else None
-        if connection is not None:
-            with suppress(OSError):  # ended already
-                connection.shutdown(socket.SHUT_RDWR)
 
     def wait(self, idle_s: float, total_s: float) -> Received:
         """What came. Until the first byte no silence counts: the endpoint may think, or wait for its turn, for as long

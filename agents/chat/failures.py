@@ -26,8 +26,8 @@ _EXHAUSTED_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"
 _TAG = re.compile(r"<[^<>]*>")
 _SIGNATURE_WAY_OUT = (
     "The endpoint does not take back what its model said, so this conversation cannot go on: a proxy or gateway in "
-    "between changes it, or another account or model answers now. Ask the model's own endpoint, and repeat the command: "
-    "the work begins anew from what was recorded."
+    "between changes it, or another account or model answers now. Ask the model's own endpoint, then repeat the "
+    "command: the work begins anew from what was recorded."
 )
 
 

@@ -24,7 +24,7 @@ class ChatRequest:
     tool_choice: str = "auto"
 
 
-def unheard(_text: str) -> None:
+def to_nobody(_text: str) -> None:
     """Nobody listens."""
 
 
@@ -53,8 +53,8 @@ class Chat(Protocol):
     def complete(
         self,
         request: ChatRequest,
-        on_lost: Callable[[str], None] = unheard,
-        on_text: Callable[[str], None] = unheard,
+        on_lost: Callable[[str], None] = to_nobody,
+        on_text: Callable[[str], None] = to_nobody,
     ) -> ModelReply:
         """Send the request and return the reply, its calls as the model sent them, retrying what the error's type
         allows. A try that the endpoint had accepted may have cost what it could: `on_lost` is told before the next one

@@ -36,6 +36,8 @@ _PLAIN_FIELDS = (
 )
 _WORDS = ("include", "thinking", "reasoning")  # what a sentence may hold otherwise too: fields only where set apart
 FIELDS = (*_PLAIN_FIELDS, *_WORDS)
+SAID_WHEN_LEFT_OUT = frozenset({"reasoning_effort", "output_config", *_WORDS})
+"""What the settings asked for and the endpoint does not give."""
 _SIGNATURE = re.compile(
     r"invalid .?signature|thought_?signature|encrypted.content[^.]{0,60}(could not be|cannot be|failed to be)? ?verif"
     r"|invalid_encrypted_content|thinking.{0,3} blocks?[^.]{0,80}cannot be modified",

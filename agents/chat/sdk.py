@@ -12,6 +12,7 @@ import httpx2
 import openai
 
 from agents.chat.endpoint import ModelEndpoint
+from agents.chat.exchange import Line
 from agents.chat.wire import Json
 
 LATER_S = 1.0  # a client's own timeout comes behind ours, which knows what to say
@@ -28,8 +29,8 @@ class Sdk(Protocol):
     def connection_error(self) -> type[Exception]:
         """What it raises where no reply comes."""
 
-    def connect(self, idle_s: float, total_s: float) -> Any:
-        """A client with a connection pool of its own."""
+    def connect(self, line: Line, idle_s: float, total_s: float) -> Any:
+        """A client with a connection pool of its own, whose connections the line knows."""
 
     def post(self, client: Any, path: str, body: Json) -> AbstractContextManager[httpx2.Response]:
         """Send a body and open the response, unread."""
@@ -48,13 +49,16 @@ class OpenAISdk:
         self._endpoint = endpoint
         self._headers = headers_of(endpoint, "Authorization", openai.Omit())
 
-    def connect(self, idle_s: float, total_s: float) -> openai.OpenAI:
+    def connect(self, line: Line, idle_s: float, total_s: float) -> openai.OpenAI:
         """A client that does not retry by itself."""
         timeout = openai.Timeout(total_s + LATER_S, connect=idle_s)
         # A proxy of the environment never stands between us and a loopback endpoint. No redirect is followed: what we
         # send, headers that hold a key among it, goes to the host that it was paired with and to no other.
         http = openai.DefaultHttpxClient(
-            trust_env=not self._endpoint.loopback, timeout=timeout, follow_redirects=False
+            trust_env=not self._endpoint.loopback,
+            timeout=timeout,
+            event_hooks={"request": [line.watch]},
+            follow_redirects=False,
         )
         return openai.OpenAI(
             api_key=self._endpoint.key or "none",  # without a key the header is left out

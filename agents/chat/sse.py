@@ -20,7 +20,7 @@ def is_event_stream(body: bytes) -> bool:
     return body[:64].lstrip().startswith(_FIELDS)
 
 
-class EventReader:
+class SseReader:
     """Takes a body in as it comes and gives the events that are complete, each the JSON object of its data; comments
     and other fields say nothing to us."""
 

@@ -13,7 +13,7 @@ LEAST_ESTIMATE = 3_000
 """Tokens: a smaller prompt fits every endpoint, and what a server adds or leaves out weighs too much in it."""
 MOST_OVERESTIMATED = 5
 """A prompt of which an endpoint counts a smaller part than one in so many was cut. The estimate is on the high side by
-a half for English and code, and by three times at most, for emoji and Cyrillic (tests/agents/chat/test_estimate.py)."""
+a half for English and code, and by three times at most, for emoji and Cyrillic (tests/agents/chat/test_chat_values.py)."""
 MOST_CONVERSATIONS = 64
 
 
@@ -31,8 +31,8 @@ class PromptWatch:
         self._lock = threading.Lock()
 
     def was_cut(self, messages: Sequence[Message], estimate: int, counted: int) -> bool:
-        """Whether the endpoint read less than it was sent. `counted` are its own prompt tokens, `estimate` are ours. The
-        surest sign: a conversation grows and its prompt tokens do not."""
+        """Whether the endpoint read less than it was sent. `counted` are its own prompt tokens, `estimate` are ours.
+        The surest sign: a conversation grows and its prompt tokens do not."""
         opening = next((message for message in messages if message.get("role") == "user"), None)
         if opening is None or estimate < LEAST_ESTIMATE:
             return False
@@ -44,5 +44,6 @@ class PromptWatch:
                 self._seen.popitem(last=False)
         if counted * MOST_OVERESTIMATED < estimate:
             return True
-        grown = estimate - before.estimate if before else 0
-        return before is not None and grown >= LEAST_ESTIMATE and (counted - before.counted) * 2 * MOST_OVERESTIMATED < grown
+        if before is None or estimate - before.estimate < LEAST_ESTIMATE:
+            return False
+        return (counted - before.counted) * 2 * MOST_OVERESTIMATED < estimate - before.estimate

@@ -73,10 +73,9 @@ def named_pairs(repository: Mapping[str, Any]) -> Iterator[KeyPair]:
         own = models.get(role)
         named = {**models, **(own if isinstance(own, Mapping) else {})}
         url, headers = named.get("base_url"), named.get("headers")
-        variables = (named.get("api_key_env"), *(headers.values() if isinstance(headers, Mapping) else ()))
-        for variable in variables if isinstance(url, str) else ():
-            if isinstance(variable, str):
-                yield KeyPair(variable, url_origin(url))
+        if isinstance(url, str):
+            variables = (named.get("api_key_env"), *(headers.values() if isinstance(headers, Mapping) else ()))
+            yield from (KeyPair(name, url_origin(url)) for name in variables if isinstance(name, str))
 
 
 def url_origin(url: str) -> str:

@@ -23,8 +23,8 @@ _URL_NAME = re.compile(r"(?:_|^)(?:URL|URI|DSN)$", re.IGNORECASE)
 
 def secrets_of(settings: Settings, environ: Mapping[str, str]) -> tuple[str, ...]:
     """The values to keep secret, longest first: those of the api_key_env and headers variables, of every variable,
-    workspace.env's too, whose name says that it is one (`*_KEY`, `*_TOKEN`, `*_PASSWORD`, `*_SECRET` and the like), and passwords
-    within URLs."""
+    workspace.env's too, whose name says that it is one (`*_KEY`, `*_TOKEN`, `*_PASSWORD`, `*_SECRET` and the like), and
+    passwords within URLs."""
     models = (settings.models.planner, settings.models.worker, settings.models.verifier)
     named = {name for model in models for name in sent_variables(model)}
     variables = (*environ.items(), *settings.workspace.env.items())

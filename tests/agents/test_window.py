@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 import pytest
 from hypothesis import given, settings
@@ -119,7 +119,8 @@ def test_selection_never_exceeds_its_places(items: list[tuple[int, bool]], keep:
     others = [i for i, flag in enumerate(flags) if not flag]
     chosen = [i for i in kept if not flags[i]]
     assert chosen == others[len(others) - len(chosen) :]
-    assert len(chosen) >= min(least, len(others))
+    fit = list(takewhile(lambda i: weights[i] <= keep, reversed(others)))
+    assert len(chosen) >= min(least, len(fit))
     assert len(chosen) <= least or sum(weights[i] for i in kept) <= keep
 
 
@@ -178,16 +179,26 @@ def test_composing_changes_nothing() -> None:
     assert talk.compose("n", send=False) == talk.compose("n", send=False)
 
 
-def test_a_flood_in_one_reply_is_kept_in_part() -> None:
-    """A reply with 157 calls is over every cap by itself: its newest pairs stay, the others are digested."""
+def test_a_flood_in_one_reply_is_digested_as_one() -> None:
+    """A reply with 157 calls is over every cap by itself, and a turn stands whole or not at all: it is digested, with
+    what stood before it."""
     talk = _talk()
     for number in range(5):
         talk.turn(f"result {number}")
     talk.turn(*["same"] * 157, text="all at once")
     messages = talk.compose().messages
     _check_pairs(messages)
-    assert len(_in_full(messages)) == 19  # 3 others, 16 of the flood; the digest takes the twentieth place
-    assert len(_digest(messages).splitlines()) == 1 + 162 - 19
+    assert len(_in_full(messages)) == 0
+    assert len(_digest(messages).splitlines()) == 1 + 162
+
+
+def test_a_last_turn_of_many_calls_stays_whole() -> None:
+    """What the model has just asked for it is shown, with 3 turns before it, as long as the window holds so many."""
+    talk = _talk()
+    for number in range(20):
+        talk.turn(f"result {number}")
+    talk.turn(*["same"] * 40, text="all at once")
+    assert len(_in_full(talk.compose().messages)) == 3 + 40
 
 
 def test_the_last_reminder_outlives_compactions() -> None:
@@ -292,12 +303,13 @@ def test_any_transcript_fits_and_keeps_its_pairs(
             talk.transcript.say(said, ()) if turn == "text" else talk.transcript.remind("go on")
         composed = talk.compose("notice")
         assert composed.tokens == Estimator().request(composed.messages) <= cap
-        assert len(_in_full(composed.messages)) <= 50
+        last = len(turn) if isinstance(turn, list) else 0
+        assert len(_in_full(composed.messages)) <= max(50, last + 3 * 20)
         assert composed.messages[:2] == HEAD
         assert composed.messages[-1]["content"] == "notice"
         _check_pairs(composed.messages)
         if composed.compacted:
-            assert len(_in_full(composed.messages)) <= 20
+            assert len(_in_full(composed.messages)) <= max(20, last + 3 * 20)
     shrunk = talk.compose("notice", shrink=shrink, send=False)
     _check_pairs(shrunk.messages)
     assert shrunk.messages[:2] == HEAD
@@ -346,18 +358,28 @@ def test_shrinking_cuts_the_original_to_four_fifths_and_on() -> None:
 
 
 def test_shrinking_takes_the_longest_texts_first() -> None:
-    """Short results stay whole as long as cutting the long ones is enough; long arguments are cut inside their JSON."""
+    """Short results stay whole as long as cutting the long ones is enough."""
     talk = _talk()
-    talk.turn("short")
-    talk.turn("ok", arguments=json.dumps({"path": "a", "file_text": "y" * 9_000}))
-    talk.turn("z" * 9_000)
+    for result in ("short", "y" * 9_000, "z" * 9_000):
+        talk.turn(result)
     messages = talk.compose(shrink=2, send=False).messages
     _check_pairs(messages)
     assert messages[3]["content"] == "short"
-    written = json.loads(messages[4]["tool_calls"][0]["function"]["arguments"])
-    assert written["path"] == "a"
-    assert abs(len(written["file_text"]) - len(messages[-1]["content"])) <= 5
-    assert len(messages[-1]["content"]) < 5_500
+    assert len(messages[5]["content"]) == len(messages[-1]["content"]) < 5_500
+
+
+def test_what_the_model_said_is_never_cut() -> None:
+    """Where its own long arguments are what does not fit, the whole turn goes to the digest, and its calls stay
+    readable by their ids."""
+    talk = _talk()
+    talk.turn("short")
+    talk.turn("ok", arguments=json.dumps({"path": "a", "file_text": "y" * 9_000}))
+    talk.turn("z" * 500)
+    composed = talk.compose(shrink=3, send=False)
+    _check_pairs(composed.messages)
+    assert composed.tokens < talk.compose(send=False).tokens * 0.5
+    assert _in_full(composed.messages) == ["c0", "c2"] or _in_full(composed.messages) == ["c2"]
+    assert "- c1: read_file" in _digest(composed.messages)
 
 
 def test_shrinking_twice_leaves_one_marker_and_holds_afterwards() -> None:

@@ -72,7 +72,7 @@ def test_nothing_of_it_counts_before_and_all_of_it_after(tmp_path: Path, environ
         'models.worker.base_url = "https://evil.example/v1"  (orchestrate.toml, line 3)',
         'workspace.prepare = ["id > /tmp/pwned"]  (orchestrate.toml, line 7)',
         'workspace.env = {"LD_PRELOAD": "./evil.so"}  (orchestrate.toml, line 8)',
-        "The key in $AWS_SECRET_ACCESS_KEY may go to https://evil.example:443.",
+        "The value of $AWS_SECRET_ACCESS_KEY may go to https://evil.example:443.",
     ):
         assert said in str(raised.value)
     assert raised.value.exit_code == 2

@@ -15,7 +15,7 @@ from typing import Any
 
 from agents.chat.estimate import Estimator
 from agents.chat.json_tools import asked_call
-from agents.chat.port import ChatRequest, Message, ToolSchema, unheard
+from agents.chat.port import ChatRequest, Message, ToolSchema, to_nobody
 from agents.session import ChatSession, Opening
 from agents.tools.catalogue import WORKER
 from orchestrator.domain.assignment import GrantRequest
@@ -96,8 +96,8 @@ class RandomChat:
     def complete(
         self,
         request: ChatRequest,
-        on_lost: Callable[[str], None] = unheard,
-        on_text: Callable[[str], None] = unheard,
+        on_lost: Callable[[str], None] = to_nobody,
+        on_text: Callable[[str], None] = to_nobody,
     ) -> ModelReply:
         """The next thing drawn."""
         said = self.says[len(self.requests) % len(self.says)]
@@ -155,8 +155,8 @@ class WatchedSession(ChatSession):
     def send(
         self,
         request: ModelRequest,
-        on_lost: Callable[[str], None] = unheard,
-        on_text: Callable[[str], None] = unheard,
+        on_lost: Callable[[str], None] = to_nobody,
+        on_text: Callable[[str], None] = to_nobody,
     ) -> ModelReply:
         """As it is."""
         self.requests.append(request)

@@ -11,7 +11,7 @@ import pytest
 from agents.chat.completions import STREAMING, Completions
 from agents.chat.failures import MalformedReplyError
 from agents.chat.model_chat import ModelChat
-from agents.chat.sse import EventReader, is_event_stream
+from agents.chat.sse import SseReader, is_event_stream
 from agents.scripted.server import serve
 from orchestrator.config.settings import ModelSettings
 from orchestrator.domain.model_io import ModelReply
@@ -31,7 +31,7 @@ def events(*choices: dict[str, Any], end: str = "\n\n", done: bool = True) -> by
 
 def joined(body: bytes) -> Mapping[str, Any]:
     """What a stream makes when it comes a byte at a time, as when it comes at once."""
-    at_once, by_bytes = EventReader(), EventReader()
+    at_once, by_bytes = SseReader(), SseReader()
     whole = [*at_once.feed(body), *at_once.end()]
     pieces = [event for byte in body for event in by_bytes.feed(bytes((byte,)))]
     assert [*pieces, *by_bytes.end()] == whole
