@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from agents.chat.completions import Completions
 from agents.chat.endpoint import ModelEndpoint
+from agents.chat.responses import Responses
 from agents.chat.sdk import OpenAISdk, Sdk
 from agents.chat.wire import Wire, WireName
 
 
 def likely_wires(api: str, endpoint: ModelEndpoint) -> tuple[WireName, ...]:
     """The wires to try, the likeliest first: the one that the settings name, else by endpoint and model."""
-    return ("chat",)
+    return ("responses",) if api == "responses" else ("chat",)
 
 
 def open_wire(name: WireName, endpoint: ModelEndpoint) -> tuple[Wire, Sdk]:
     """The wire with the client library that carries it."""
-    return Completions(), OpenAISdk(endpoint)
+    return Responses() if name == "responses" else Completions(), OpenAISdk(endpoint)
