@@ -218,7 +218,7 @@ class _Call:
                 for inner, piece in value.items() if isinstance(value, dict) else ():
                     if piece is not None:
                         self._function[inner].append(str(piece) if inner == "name" else piece)
-            elif value:
+            elif value and name != "index":  # of the stream, not of the call
                 self._fields[name].append(value)
 
     def whole(self) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import Any
 
 from agents.scripted.form import (
+    SIGNED,
     AskedReply,
     BadRequestError,
     Json,
@@ -132,25 +133,28 @@ def _tokens(progress: _Progress, asked: AskedReply, reply: ScriptedReply) -> Scr
     if not (reply.fault and reply.fault.instead):
         progress.items, progress.tokens = items[: asked.cached_items], tokens[: asked.cached_items]
     written = len(reply.text) + sum(len(json.dumps(call.arguments)) + len(call.tool) for call in reply.all_calls)
+    reasoning = len(reply.reasoning) // _CHARS_PER_TOKEN
+    told = reply.fault.usage if reply.fault else None
     return ScriptedTokens(
-        prompt=sum(tokens),
-        output=1 + written // _CHARS_PER_TOKEN,
+        prompt=told[0] if told else sum(tokens),
+        output=told[1] if told else 1 + written // _CHARS_PER_TOKEN + reasoning,
         cached=sum(tokens[:same]),
         written=sum(tokens[same : asked.cached_items]),
+        reasoning=reasoning,
     )
 
 
 def _turn(progress: _Progress, reply: ScriptedReply, tokens: ScriptedTokens, model: str) -> ScriptedTurn:
     """The reply with ids that no other of any conversation has; the same again when the whole run is repeated."""
-    first = progress.calls + 1
+    first, fault = progress.calls + 1, reply.fault or ScriptedFault()
     progress.calls += len(reply.all_calls)
-    fault = reply.fault or ScriptedFault()
+    end = SIGNED if reply.reasoning else ""
     return ScriptedTurn(
         number=f"{progress.key}-{progress.position}",
         model=model,
         reply=reply,
         calls=tuple(
-            NumberedCall(call.id or f"call_{progress.key}_{number}", call)
+            NumberedCall(call.id or f"call_{progress.key}_{number}{end}", call)
             for number, call in enumerate(reply.all_calls, first)
         ),
         tokens=None if fault.no_usage else tokens,
