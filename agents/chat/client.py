@@ -86,7 +86,7 @@ class EndpointClient:
         if error and (received.streamed or not answer.get("choices")):
             failure = self._judge(_refusal_in_body(error))
             if isinstance(failure, RetryableError):
-                failure.accepted = bool(answer.get("choices"))
+                failure.accepted = any(answer.get(name) for name in ("choices", "output", "content"))
             raise failure
         return answer
 

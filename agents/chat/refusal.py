@@ -28,13 +28,19 @@ _PLAIN_FIELDS = (
     "tool_choice",
     "max_completion_tokens",
     "max_tokens",
+    "max_output_tokens",
     "stream_options",
     "stream",
     "response_format",
     "reasoning_effort",
     "output_config",
 )
-_WORDS = ("include", "thinking", "reasoning")  # what a sentence may hold otherwise too: fields only where set apart
+_WORDS = (
+    "include",
+    "thinking",
+    "reasoning",
+    "store",
+)  # what a sentence may hold otherwise too: fields only where set apart
 FIELDS = (*_PLAIN_FIELDS, *_WORDS)
 SAID_WHEN_LEFT_OUT = frozenset({"reasoning_effort", "output_config", *_WORDS})
 """What the settings asked for and the endpoint does not give."""

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from agents.chat.completions import Completions
 from agents.chat.endpoint import ModelEndpoint
+from agents.chat.responses import Responses
 from agents.chat.sdk import OpenAISdk, Sdk
 from agents.chat.wire import Wire, WireName
 
@@ -42,4 +43,4 @@ def next_wire(untried: Collection[WireName], named: Collection[str]) -> WireName
 
 def open_wire(name: WireName, endpoint: ModelEndpoint) -> tuple[Wire, Sdk]:
     """The wire with the client library that carries it."""
-    return Completions(), OpenAISdk(endpoint)
+    return Responses() if name == "responses" else Completions(), OpenAISdk(endpoint)
