@@ -13,7 +13,7 @@ LEAST_ESTIMATE = 3_000
 """Tokens: a smaller prompt fits every endpoint, and what a server adds or leaves out weighs too much in it."""
 MOST_OVERESTIMATED = 5
 """A prompt of which an endpoint counts a smaller part than one in so many was cut. The estimate is on the high side by
-a half for English and code, and by three times at most, for emoji and Cyrillic (tests/agents/chat/test_chat_values.py)."""
+half for English and code, and three times at most, for emoji and Cyrillic (tests/agents/chat/test_chat_values.py)."""
 MOST_CONVERSATIONS = 64
 
 
