@@ -1,4 +1,5 @@
-"""Chat completions, as the scripted model speaks them."""
+"""Chat completions, as the scripted model speaks them. Calls of a reply with reasoning are signed as Gemini 3 does it:
+the first of them, which is refused without."""
 
 from __future__ import annotations
 
@@ -6,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agents.scripted.form import (
+    SIGNED,
     AskedReply,
+    BadRequestError,
     Json,
     NumberedCall,
     ScriptedTokens,
@@ -15,8 +18,10 @@ from agents.scripted.form import (
     first_text,
     halves,
     listed_objects,
+    openai_error,
 )
 from agents.scripted.script import ApiName
+from agents.scripted.signatures import sealed, unsealed
 
 
 class ChatForm:
@@ -28,6 +33,8 @@ class ChatForm:
     def asked(self, body: Json) -> AskedReply:
         """Messages and tools."""
         messages = listed_objects(body.get("messages"), "The request has no list of messages.")
+        for message in messages:
+            _check_signature(message.get("tool_calls"))
         options = body.get("stream_options")
         return AskedReply(
             model=str(body.get("model") or "scripted"),
@@ -42,8 +49,12 @@ class ChatForm:
     def whole(self, turn: ScriptedTurn) -> dict[str, Any]:
         """A chat completion of one choice."""
         message: dict[str, Any] = {"role": "assistant", "content": turn.reply.text or None}
+        if turn.reply.reasoning:
+            message["reasoning_content"] = turn.reply.reasoning
         if turn.calls:
             message["tool_calls"] = [_tool_call(call) for call in turn.calls]
+        if turn.calls and turn.reply.reasoning:
+            message["tool_calls"][0]["extra_content"] = {"google": {"thought_signature": sealed("thought")}}
         finish = turn.reply.finish_reason or ("tool_calls" if turn.calls else "stop")
         body: dict[str, Any] = {
             "id": f"chatcmpl-{turn.number}",
@@ -62,7 +73,24 @@ class ChatForm:
 
     def error(self, message: str, *, kind: str, code: str | None = None, param: str | None = None) -> Json:
         """As OpenAI has it."""
-        return {"error": {"message": message, "type": kind, "code": code, "param": param}}
+        return openai_error(message, kind=kind, code=code, param=param)
+
+
+def _check_signature(calls: Any) -> None:
+    """Raises BadRequestError, in Gemini's words, for a signature that is missing or changed."""
+    first = calls[0] if isinstance(calls, list) and calls and isinstance(calls[0], dict) else {}
+    signature = _within(first, "extra_content", "google", "thought_signature")
+    if signature is None and str(first.get("id")).endswith(SIGNED):
+        told = "Function call is missing a thought_signature in functionCall parts. This is required for tools to work"
+        raise BadRequestError(f"{told} correctly. Additional data, function call `{first['id']}`.", "INVALID_ARGUMENT")
+    if signature is not None and unsealed(signature) is None:
+        raise BadRequestError("Corrupted thought signature.", "INVALID_ARGUMENT")
+
+
+def _within(value: Any, *names: str) -> Any:
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 def _offered(tools: Sequence[Any]) -> frozenset[str]:
@@ -81,6 +109,7 @@ def _usage(tokens: ScriptedTokens) -> dict[str, Any]:
         "completion_tokens": tokens.output,
         "total_tokens": tokens.prompt + tokens.output,
         "prompt_tokens_details": {"cached_tokens": tokens.cached},
+        "completion_tokens_details": {"reasoning_tokens": tokens.reasoning},
     }
 
 
@@ -97,10 +126,12 @@ def _chunks(completion: Json, *, usage: bool) -> Iterator[Json]:
 def _deltas(message: Mapping[str, Any]) -> Iterator[Json]:
     """The role, then text and arguments in halves, a call's id and name ahead of its arguments."""
     yield {"role": message["role"], "content": None}
+    for half in halves(message.get("reasoning_content", "")):
+        yield {"reasoning_content": half}
     for half in halves(message["content"] or ""):
         yield {"content": half}
     for index, call in enumerate(message.get("tool_calls", ())):
         function = {"name": call["function"]["name"], "arguments": ""}
-        yield {"tool_calls": [{"index": index, "id": call["id"], "type": call["type"], "function": function}]}
+        yield {"tool_calls": [{"index": index, **call, "function": function}]}
         for half in halves(call["function"]["arguments"]):
             yield {"tool_calls": [{"index": index, "function": {"arguments": half}}]}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from agents.scripted.form import (
+    SIGNED,
     AskedReply,
     BadRequestError,
     Json,
@@ -111,9 +112,10 @@ class Conversations:
             self._prefixes.keep(prompt, marks)
         written = len(reply.text) + sum(len(json.dumps(call.arguments)) + len(call.tool) for call in reply.all_calls)
         reasoning = len(reply.reasoning) // _CHARS_PER_TOKEN
+        told = reply.fault.usage if reply.fault else None
         return ScriptedTokens(
-            prompt=sum(prompt.tokens),
-            output=1 + written // _CHARS_PER_TOKEN + reasoning,
+            prompt=told[0] if told else sum(prompt.tokens),
+            output=told[1] if told else 1 + written // _CHARS_PER_TOKEN + reasoning,
             cached=sum(prompt.tokens[:read]),
             written=sum(prompt.tokens[read : max(marks, default=0)]),
             reasoning=reasoning,
@@ -143,15 +145,15 @@ def _role(asked: AskedReply) -> str | None:
 
 def _turn(progress: _Progress, reply: ScriptedReply, tokens: ScriptedTokens, model: str) -> ScriptedTurn:
     """The reply with ids that no other of any conversation has; the same again when the whole run is repeated."""
-    first = progress.calls + 1
+    first, fault = progress.calls + 1, reply.fault or ScriptedFault()
     progress.calls += len(reply.all_calls)
-    fault = reply.fault or ScriptedFault()
+    end = SIGNED if reply.reasoning else ""
     return ScriptedTurn(
         number=f"{progress.key}-{progress.position}",
         model=model,
         reply=reply,
         calls=tuple(
-            NumberedCall(call.id or f"call_{progress.key}_{number}", call)
+            NumberedCall(call.id or f"call_{progress.key}_{number}{end}", call)
             for number, call in enumerate(reply.all_calls, first)
         ),
         tokens=None if fault.no_usage else tokens,

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, Protocol
 from agents.scripted.script import ApiName, ScriptedCall, ScriptedReply
 
 Json = Mapping[str, Any]
+SIGNED = "_s"
+"""What the ids of calls and items end in whose signature must come back with them."""
 
 
 class BadRequestError(Exception):
@@ -98,11 +100,16 @@ class ScriptedForm(Protocol):
     def whole(self, turn: ScriptedTurn) -> dict[str, Any]:
         """The reply's body."""
 
-    def events(self, whole: Json, asked: AskedReply) -> Iterator[StreamEvent]:
+    def events(self, whole: Json, asked: AskedReply, /) -> Iterator[StreamEvent]:
         """The same reply as the events of a stream, in the pieces in which endpoints send them."""
 
     def error(self, message: str, *, kind: str, code: str | None = None, param: str | None = None) -> Json:
         """The body of an error reply; `kind` is its type."""
+
+
+def openai_error(message: str, *, kind: str, code: str | None = None, param: str | None = None) -> Json:
+    """An error's body as OpenAI has it."""
+    return {"error": {"message": message, "type": kind, "code": code, "param": param}}
 
 
 def first_text(messages: Sequence[Json], role: str) -> str:

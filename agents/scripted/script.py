@@ -82,7 +82,7 @@ class ScriptedCall(_Entry):
 
 class ScriptedFault(_Entry):
     """What goes wrong with one reply. `status` (with `body`, `retry_after`), `html`, `hang_s` and `close` come instead
-    of the reply; `drip`, `stall_s`, `cut`, `no_usage` and `empty_choices` spoil it."""
+    of the reply; `drip`, `stall_s`, `cut`, `no_usage`, `usage` and `empty_choices` spoil it."""
 
     status: int | None = Field(default=None, ge=200, le=599)
     body: str | dict[str, Any] = "scripted fault"
@@ -97,6 +97,8 @@ class ScriptedFault(_Entry):
     cut: bool = False
     """Half of the body, then the connection is closed."""
     no_usage: bool = False
+    usage: tuple[int, int] | None = None
+    """Tokens of prompt and reply that are told instead of the true ones."""
     empty_choices: bool = False
 
     @property
@@ -106,8 +108,9 @@ class ScriptedFault(_Entry):
 
 
 class ScriptedReply(_Entry):
-    """One reply: text, tool calls, or both, behind the `reasoning` that is checked when it comes back; `times` over,
-    each after `latency_ms`."""
+    """One reply: text, tool calls, or both; `times` over, each after `latency_ms`. Its `reasoning` (true: some) comes
+    signed, and a later request that holds the reply without it, or changed, is refused as the provider does.
+    `finish_reason` is in the words of chat completions, and `refusal`; each API has its own for it."""
 
     text: str = ""
     reasoning: str = ""
@@ -117,6 +120,11 @@ class ScriptedReply(_Entry):
     latency_ms: float = Field(default=0, ge=0)
     finish_reason: str | None = None
     fault: ScriptedFault | None = None
+
+    @field_validator("reasoning", mode="before")
+    @classmethod
+    def _some(cls, value: Any) -> Any:
+        return "I think about it first." if value is True else value or ""
 
     @property
     def all_calls(self) -> tuple[ScriptedCall, ...]:
