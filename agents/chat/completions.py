@@ -62,7 +62,7 @@ class Completions:
         if not isinstance(message, dict):
             raise MalformedReplyError("a choice without a message")
         calls = _tool_calls(message.get("tool_calls"))
-        finish = _FINISHED.get(choices[0].get("finish_reason"), "tool_calls" if calls else "stop")
+        finish = _FINISHED.get(str(choices[0].get("finish_reason")), "tool_calls" if calls else "stop")
         if message.get("refusal") and not (message.get("content") or calls):
             finish = "refusal"
         return ModelReply(
