@@ -19,6 +19,7 @@ from agents.chat.message_blocks import (
 )
 from agents.chat.message_events import joined_message
 from agents.chat.port import ChatRequest, Message
+from agents.chat.refusal import MARK
 from agents.chat.wire import Json, RequestOptions, WireName, objects, token_count, told_calls, told_usage
 from orchestrator.domain.errors import ContextLengthError
 from orchestrator.domain.model_io import FinishReason, ModelReply, ToolCall
@@ -49,7 +50,7 @@ class Messages:
         body: dict[str, Any] = {"model": options.model}
         if request.tools:
             body["tools"] = tool_definitions(request.tools)
-        marks = options.takes("cache_control")
+        marks = options.takes(MARK)
         if system := system_blocks(request.messages, marks=marks):
             body["system"] = system
         kept = len(request.messages) - request.passing
