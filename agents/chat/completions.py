@@ -16,7 +16,7 @@ from orchestrator.domain.model_io import FinishReason, ModelReply, ToolCall
 STREAMING: Json = {"stream": True, "stream_options": {"include_usage": True}}
 """What asks for a stream, with the usage that the endpoint would report otherwise."""
 
-_FINISHED: Mapping[Any, FinishReason] = {"length": "length", "content_filter": "content_filter", "refusal": "refusal"}
+_FINISHED: Mapping[str, FinishReason] = {"length": "length", "content_filter": "content_filter", "refusal": "refusal"}
 _Pieces = defaultdict[str, list[Any]]
 
 
