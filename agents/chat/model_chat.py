@@ -214,12 +214,13 @@ class ModelChat:
 
     def _reply(self, request: ChatRequest, answer: ModelReply, waited: _Waited) -> ModelReply:
         """The answer with what only we know of it."""
-        if self._settings.tools == "json" and request.tools and not answer.calls:
-            answer = replace(answer, calls=tool_calls_in_text(answer.text), message={})
+        in_text = self._settings.tools == "json" and request.tools and not answer.calls
+        if in_text and (written := tool_calls_in_text(answer.text)):
+            answer = replace(answer, calls=written, message={})
         if answer.estimated:
-            written = text_tokens(answer.text) + sum(text_tokens(c.tool + c.arguments_json) for c in answer.calls)
+            said = text_tokens(answer.text) + sum(text_tokens(c.tool + c.arguments_json) for c in answer.calls)
             prompt = self.estimate(request.messages, request.tools)
-            answer = replace(answer, prompt_tokens=prompt, completion_tokens=written)
+            answer = replace(answer, prompt_tokens=prompt, completion_tokens=said)
         return replace(
             answer,
             cost_usd=None if self._price is None else cost_usd(self._price, answer),

@@ -6,14 +6,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, get_args
 
 from agents.chat.model_chat import ModelChat
 from agents.chat.port import ChatRequest
+from agents.chat.wire import WireName
 from agents.scripted.server import ScriptedModel, serve
 from orchestrator.config.settings import ModelSettings
 
 KEY = "sk-very-secret-0123456789"
+WIRES: tuple[WireName, ...] = get_args(WireName)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HELLO = ChatRequest([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}])
 
@@ -50,9 +52,11 @@ class World:
 
 
 @contextmanager
-def world(*replies: Mapping[str, Any], then: str = "error", **settings: Any) -> Iterator[World]:
-    """A chat with a scripted model that gives these replies."""
-    with serve({"conversations": [{"replies": list(replies), "then": then}]}) as model:
+def world(
+    *replies: Mapping[str, Any], then: str = "error", script: Mapping[str, Any] | None = None, **settings: Any
+) -> Iterator[World]:
+    """A chat with a scripted model that gives these replies; `script` is what else stands in its script."""
+    with serve({**(script or {}), "conversations": [{"replies": list(replies), "then": then}]}) as model:
         clock, waits = FixedClock(), list[str]()
         chat = ModelChat(
             ModelSettings(name="scripted", base_url=model.base_url, **settings),
