@@ -80,8 +80,8 @@ def response(status: int, body: Any, kind: str = "application/json", **headers: 
     """A whole response; a body that is no text is sent as JSON."""
     content = (body if isinstance(body, str) else json.dumps(body)).encode()
     more = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    head = f"HTTP/1.1 {status} Odd\r\nContent-Type: {kind}\r\nContent-Length: {len(content)}\r\n{more}\r\n"
-    return head.encode() + content
+    head = f"HTTP/1.1 {status} Odd\r\nConnection: close\r\nContent-Type: {kind}\r\nContent-Length: {len(content)}\r\n"
+    return f"{head}{more}\r\n".encode() + content
 
 
 def call(name: str, call_id: str | None = None, **arguments: Any) -> dict[str, Any]:
