@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -18,7 +18,7 @@ from agents.chat.failures import (
     judge_failure,
     retry_after_seconds,
 )
-from agents.chat.refusal import Refusal, endpoint_refusal, is_page
+from agents.chat.refusal import Refusal, endpoint_refusal, is_page, refusal_in_reply
 from agents.chat.sdk import Sdk
 from agents.chat.wire import Json, Wire, decode_reply
 from orchestrator.domain.model_io import ModelReply
@@ -84,7 +84,7 @@ class EndpointClient:
         answer = self.wire.joined(received.events) if received.streamed else decode_reply(received.body)
         error = answer.get("error")
         if error and (received.streamed or not answer.get("choices")):
-            failure = self._judge(_refusal_in_body(error))
+            failure = self._judge(refusal_in_reply(error))
             if isinstance(failure, RetryableError):
                 failure.accepted = any(answer.get(name) for name in ("choices", "output", "content"))
             raise failure
@@ -154,10 +154,3 @@ class EndpointClient:
             return self._kept.pop()
         line = Line()
         return self._sdk.connect(line, self._idle_s, self._total_s), line
-
-
-def _refusal_in_body(error: Any) -> Refusal:
-    """An error that came with status 200, as gateways and some llama.cpp versions send it: its code is the status."""
-    code = error.get("code") if isinstance(error, Mapping) else None
-    status = code if isinstance(code, int) and 400 <= code <= 599 else 500
-    return endpoint_refusal(status, {"error": error}, None)

@@ -17,7 +17,7 @@ from orchestrator.domain.model_io import FinishReason, ModelReply, ToolCall
 STREAMING: Json = {"stream": True, "stream_options": {"include_usage": True}}
 """What asks for a stream, with the usage that the endpoint would report otherwise."""
 
-_FINISHED: Mapping[Any, FinishReason] = {"length": "length", "content_filter": "content_filter", "refusal": "refusal"}
+_FINISHED: Mapping[str, FinishReason] = {"length": "length", "content_filter": "content_filter", "refusal": "refusal"}
 _Pieces = defaultdict[str, list[Any]]
 
 
@@ -64,7 +64,7 @@ class Completions:
         if not isinstance(message, dict):
             raise MalformedReplyError("a choice without a message")
         calls = _tool_calls(message.get("tool_calls"))
-        finish = _FINISHED.get(choices[0].get("finish_reason"), "tool_calls" if calls else "stop")
+        finish = _FINISHED.get(str(choices[0].get("finish_reason")), "tool_calls" if calls else "stop")
         if message.get("refusal") and not (message.get("content") or calls):
             finish = "refusal"
         return ModelReply(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from agents.chat.client import EndpointClient
 from agents.chat.failures import NoSuchWireError, UnsupportedFieldError
-from agents.chat.refusal import IN_MESSAGES, SAID_WHEN_LEFT_OUT
+from agents.chat.refusal import IN_MESSAGES, MARK, SAID_WHEN_LEFT_OUT
 from agents.chat.wire import Json, WireName, objects
 from agents.chat.wires import WIRES, next_wire
 from orchestrator.domain.errors import ModelRefusedError, UserError
@@ -129,7 +130,9 @@ def _quoted(name: str) -> str:
 
 
 def _holds(sent: Json, name: str) -> bool:
-    """Whether the field was sent at all, in the body or in an assistant's message."""
+    """Whether the field was sent at all, in the body, in an assistant's message, or as a mark somewhere."""
+    if name == MARK:
+        return f'"{MARK}"' in json.dumps(sent, default=str)
     if not name.startswith(IN_MESSAGES):
         return name in sent
     field, messages = name.removeprefix(IN_MESSAGES), _messages(sent.get("messages"))

@@ -68,7 +68,7 @@ def message_tokens(message: Message) -> int:
         if isinstance(value, str):
             tokens += _string_tokens(name, value)
         elif isinstance(value, Mapping):
-            tokens += PER_CALL if value.get("type") in _CALLS or "function" in value else 0
+            tokens += PER_CALL if str(value.get("type")) in _CALLS or "function" in value else 0
             left.extend(value.items())
         elif isinstance(value, list | tuple):
             left.extend((name, item) for item in value)

@@ -11,6 +11,7 @@ from agents.chat.endpoint import PAIRING, ModelEndpoint
 from agents.chat.refusal import (
     Refusal,
     is_context_length,
+    is_exhausted,
     is_page,
     is_signature,
     is_without_tools,
@@ -22,7 +23,6 @@ from orchestrator.domain.errors import ContextLengthError, ModelError, ModelRefu
 MAX_RETRY_AFTER_S = 300.0
 
 _RETRYABLE = frozenset({408, 409, 425, 429})
-_EXHAUSTED_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _TAG = re.compile(r"<[^<>]*>")
 _SIGNATURE_WAY_OUT = (
     "The endpoint does not take back what its model said, so this conversation cannot go on: a proxy or gateway in "
@@ -70,7 +70,7 @@ def judge_failure(reply: Refusal, endpoint: ModelEndpoint, wire: str) -> Excepti
     NoSuchWireError or a ModelError."""
     if is_context_length(reply):
         return _context_length(reply, endpoint)
-    if reply.codes & _EXHAUSTED_CODES or is_signature(reply) or is_without_tools(reply):
+    if is_exhausted(reply) or is_signature(reply) or is_without_tools(reply):
         return _refused(reply, endpoint)
     others = other_wires(reply, wire)
     if others is not None:
@@ -138,7 +138,7 @@ def _way_out(reply: Refusal, endpoint: ModelEndpoint) -> str:
         return 'Set tools = "json" in [models.<role>], or choose a model that calls tools.'
     if 300 <= reply.status < 400:
         return "Set base_url to where it leads, if you trust that: redirects are not followed, the key would go along."
-    if reply.codes & _EXHAUSTED_CODES or reply.status == 402:
+    if is_exhausted(reply):
         return f"Add credit to the account of {endpoint.key_variable}, or choose another endpoint with OPENAI_BASE_URL."
     if reply.status in (401, 403) and not endpoint.key:
         return f"No key was sent to {endpoint.host}: set {endpoint.key_variable}. {PAIRING}"

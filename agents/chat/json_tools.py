@@ -85,7 +85,7 @@ def _call_of(value: Mapping[str, Any]) -> ToolCall | None:
 def as_text_request(request: ChatRequest) -> ChatRequest:
     """The same request for an endpoint without tool calls: tools are described in the system text, calls and results
     are plain messages. The messages' prefix stays as stable as the request's own."""
-    messages = [_as_text_message(message) for message in request.messages]
+    messages, passing = [_as_text_message(message) for message in request.messages], request.passing
     if request.tools and messages:
         first = messages[0]
         if first["role"] == "system":
@@ -94,7 +94,8 @@ def as_text_request(request: ChatRequest) -> ChatRequest:
             messages.insert(0, {"role": "system", "content": tools_text(request.tools)})
         if request.tool_choice not in ("auto", "none"):
             messages.append({"role": "user", "content": _choice_text(request.tool_choice)})
-    return ChatRequest(messages)
+            passing += 1
+    return ChatRequest(messages, passing=passing)
 
 
 def tools_text(tools: Sequence[ToolSchema]) -> str:

@@ -20,7 +20,7 @@ _CONTEXT_TEXT = re.compile(
 )
 _NOT_TAKEN = re.compile(
     r"unsupported|not supported|n't support|not support|unrecognized|unknown|not permitted|not allowed|invalid|only the"
-    r"|deprecated|requires|must be|instead",
+    r"|deprecated|requires|must be|instead|does not match any",
     re.IGNORECASE,
 )
 _PLAIN_FIELDS = (
@@ -44,6 +44,11 @@ _WORDS = (
 FIELDS = (*_PLAIN_FIELDS, *_WORDS)
 SAID_WHEN_LEFT_OUT = frozenset({"reasoning_effort", "output_config", *_WORDS})
 """What the settings asked for and the endpoint does not give."""
+# Fields that are told by a value or a part of theirs: "adaptive thinking is not supported on this model".
+_TOLD_BY = {
+    "output_config": re.compile(r"\beffort\b", re.IGNORECASE),
+    "thinking": re.compile(r"\badaptive\b", re.IGNORECASE),
+}
 _SIGNATURE = re.compile(
     r"invalid .?signature|thought_?signature|encrypted.content[^.]{0,60}(could not be|cannot be|failed to be)? ?verif"
     r"|invalid_encrypted_content|thinking.{0,3} blocks?[^.]{0,80}cannot be modified",
@@ -63,12 +68,29 @@ _IN_MESSAGES = re.compile(
     r"\bmessages(?:\.|\[)\d+\]?(?:\.assistant)?(?:\.tool_calls(?:\.|\[)\d+\]?)?(?:\.|[^.\n]{0,120}?property ')(\w+)"
 )
 _NEEDED = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", "id", "type", "function", "assistant"})
+_STATUS_OF = {  # Anthropic's, which others use too
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+_EXHAUSTED_CODES = frozenset(
+    {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error"}
+)
+_EXHAUSTED = re.compile(r"credit balance is too low", re.IGNORECASE)
 _BUSY = frozenset({429, 502, 503, 504})  # a gateway's page, which may pass
 _NOT_LET_IN = frozenset({401, 403, 407})
 
 
 IN_MESSAGES = "messages."
 """How the name of a field begins that is refused within an assistant's message."""
+MARK = "cache_control"
+"""What marks a block for the endpoint's cache, wherever in a request it stands."""
 MOST_CHARS = 20_000
 """Of an error's text, which an endpoint may make as long as it likes."""
 
@@ -82,6 +104,14 @@ class Refusal:
     codes: frozenset[str] = frozenset()
     param: str = ""
     retry_after: float | None = None
+
+
+def refusal_in_reply(error: Any) -> Refusal:
+    """An error that came with status 200, in a stream or as gateways and some llama.cpp versions send it: its code is
+    the status, or its type has one."""
+    code, kind = (error.get("code"), str(error.get("type"))) if isinstance(error, Mapping) else (None, "")
+    told = code if isinstance(code, int) and 400 <= code <= 599 else _STATUS_OF.get(kind, 500)
+    return endpoint_refusal(told, {"error": error}, None)
 
 
 def endpoint_refusal(status: int, body: Any, retry_after: float | None) -> Refusal:
@@ -115,6 +145,11 @@ def is_context_length(reply: Refusal) -> bool:
     if reply.status in (401, 402, 403, 404):
         return False
     return _CONTEXT_TEXT.search(reply.message) is not None
+
+
+def is_exhausted(reply: Refusal) -> bool:
+    """Whether the account has nothing left to pay with."""
+    return reply.status == 402 or bool(reply.codes & _EXHAUSTED_CODES) or _EXHAUSTED.search(reply.message) is not None
 
 
 def is_signature(reply: Refusal) -> bool:
@@ -151,10 +186,13 @@ def unsupported_field(reply: Refusal) -> str:
     if reply.status not in (400, 422):
         return ""
     refused = bool(_NOT_TAKEN.search(reply.message)) or any("unsupported" in code for code in reply.codes)
+    if MARK in reply.message:
+        return MARK if refused else ""
     within = _IN_MESSAGES.search(reply.message) or _IN_MESSAGES.search(reply.param)
     if within:
         return f"{IN_MESSAGES}{within[1]}" if refused and within[1] not in _NEEDED else ""
     found = {name: at.start() for name in FIELDS if (at := _named(name, reply.message))}
+    found = found or {name: 0 for name, told in _TOLD_BY.items() if told.search(reply.message)}
     if "temperature" in found:
         return "temperature"
     if "tool_choice" in found and "thinking" in found:

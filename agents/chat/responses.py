@@ -108,7 +108,9 @@ class Responses:
     def ends(self, event: Json) -> bool:
         """The response's end, however it ended, or an error in its place."""
         return (
-            event is DONE or event.get("type") in _STATUS_BY_END or ("type" not in event and bool(event.get("error")))
+            event is DONE
+            or str(event.get("type")) in _STATUS_BY_END
+            or ("type" not in event and bool(event.get("error")))
         )
 
     def text(self, event: Json) -> str:
@@ -188,10 +190,10 @@ def _brings_item(event: Json) -> bool:
 
 def _encrypted_too(items: Sequence[Json], done: Sequence[Json]) -> list[Json]:
     """The whole response's items, reasoning with what only the item itself had brought."""
-    brought = {item.get("id"): item["encrypted_content"] for item in done if item.get("encrypted_content")}
+    brought = {str(item.get("id")): item["encrypted_content"] for item in done if item.get("encrypted_content")}
     return [
-        {**item, "encrypted_content": brought[item.get("id")]}
-        if _is_reasoning(item) and not item.get("encrypted_content") and item.get("id") in brought
+        {**item, "encrypted_content": brought[str(item.get("id"))]}
+        if _is_reasoning(item) and not item.get("encrypted_content") and str(item.get("id")) in brought
         else item
         for item in items
     ]

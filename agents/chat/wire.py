@@ -63,7 +63,8 @@ class Wire(Protocol):
         """The reply's message as it is sent back: as it came, but for ids and arguments of calls that were changed."""
 
     def reply(self, answer: Json) -> ModelReply:
-        """The reply in an answer that came whole, `estimated` where it tells no usage. Raises MalformedReplyError."""
+        """The reply in an answer that came whole, `estimated` where it tells no usage. Raises MalformedReplyError, and
+        ContextLengthError where the answer says that it has no room."""
 
     def joined(self, events: Sequence[Json]) -> Json:
         """The events of a stream as the answer that would have come whole, with `error` where one brought an error.

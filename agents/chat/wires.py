@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 
 from agents.chat.completions import Completions
 from agents.chat.endpoint import ModelEndpoint
+from agents.chat.messages import Messages
 from agents.chat.responses import Responses
-from agents.chat.sdk import OpenAISdk, Sdk
+from agents.chat.sdk import AnthropicSdk, OpenAISdk, Sdk
 from agents.chat.wire import Wire, WireName
 
 WIRES: tuple[WireName, ...] = ("chat", "responses", "messages")
@@ -42,5 +43,7 @@ def next_wire(untried: Collection[WireName], named: Collection[str]) -> WireName
 
 
 def open_wire(name: WireName, endpoint: ModelEndpoint) -> tuple[Wire, Sdk]:
-    """The wire with the client library that carries it."""
+    """The wire with the client library that carries it. Raises UserError where that is not installed."""
+    if name == "messages":
+        return Messages(), AnthropicSdk(endpoint)
     return Responses() if name == "responses" else Completions(), OpenAISdk(endpoint)

@@ -8,8 +8,6 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
-from typing import Any
 
 from agents.scripted.form import (
     SIGNED,
@@ -22,6 +20,7 @@ from agents.scripted.form import (
     ScriptedTurn,
     StreamEvent,
 )
+from agents.scripted.prompt_cache import MarkedPrefixes, SeenPrompt
 from agents.scripted.script import Script, ScriptedConversation, ScriptedFault, ScriptedReply
 from orchestrator.domain.tools import CONTROL_TOOLS
 
@@ -44,15 +43,13 @@ class ScriptedAnswer:
 
 @dataclass(slots=True)
 class _Progress:
-    """One conversation: how many replies were consumed, and what of the last request the provider's cache holds, with
-    its tokens."""
+    """One conversation: how many replies were consumed, and what the last request asked."""
 
     key: str
     conversation: ScriptedConversation
     position: int = 0
     calls: int = 0
-    items: Sequence[Any] = ()
-    tokens: list[int] = field(default_factory=list)
+    prompt: SeenPrompt = field(default_factory=SeenPrompt)
 
 
 class Conversations:
@@ -63,6 +60,7 @@ class Conversations:
         self._script = script
         self._lock = threading.Lock()
         self._progress: dict[str, _Progress] = {}
+        self._prefixes = MarkedPrefixes()
 
     def answer(self, form: ScriptedForm, body: Json) -> ScriptedAnswer:
         """The answer to a request in this form, and one step on in its conversation."""
@@ -90,7 +88,7 @@ class Conversations:
         reply = progress.conversation.reply_at(progress.position)
         if reply is None:
             raise _not_scripted(f"The script has no reply number {progress.position + 1} for this conversation.")
-        tokens = _tokens(progress, asked, reply)
+        tokens = self._tokens(progress, asked, reply)
         taken = progress.position
         progress.position += 1
         whole = form.whole(_turn(progress, reply, tokens, asked.model))
@@ -101,6 +99,26 @@ class Conversations:
             reply.fault,
             reply.latency_ms / 1000,
             lambda: self._take_back(progress, taken),
+        )
+
+    def _tokens(self, progress: _Progress, asked: AskedReply, reply: ScriptedReply) -> ScriptedTokens:
+        """Deterministic counts; cached are the tokens of the items that the conversation's last request began with too,
+        or of a prefix that some request marked."""
+        prompt, same = progress.prompt.followed_by(asked.items)
+        marks = asked.marks or ()
+        read = same if asked.marks is None else self._prefixes.held(prompt, marks)
+        if not (reply.fault and reply.fault.instead):
+            progress.prompt = prompt
+            self._prefixes.keep(prompt, marks)
+        written = len(reply.text) + sum(len(json.dumps(call.arguments)) + len(call.tool) for call in reply.all_calls)
+        reasoning = len(reply.reasoning) // _CHARS_PER_TOKEN
+        told = reply.fault.usage if reply.fault else None
+        return ScriptedTokens(
+            prompt=told[0] if told else sum(prompt.tokens),
+            output=told[1] if told else 1 + written // _CHARS_PER_TOKEN + reasoning,
+            cached=sum(prompt.tokens[:read]),
+            written=sum(prompt.tokens[read : max(marks, default=0)]),
+            reasoning=reasoning,
         )
 
     def _take_back(self, progress: _Progress, position: int) -> None:
@@ -123,25 +141,6 @@ def _role(asked: AskedReply) -> str | None:
     """The role by its submit tool; in JSON tool mode the tools stand in the system text."""
     offered = asked.tools or set(re.findall(r"^- (\w+):", asked.system, re.MULTILINE))
     return next((role for tool, role in _ROLE_BY_TOOL.items() if tool in offered), None)
-
-
-def _tokens(progress: _Progress, asked: AskedReply, reply: ScriptedReply) -> ScriptedTokens:
-    """Deterministic counts; cached are the tokens of the items that the conversation's last request began with too."""
-    items = asked.items
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(progress.items, items, strict=False)))
-    tokens = progress.tokens[:same] + [4 + len(json.dumps(item)) // _CHARS_PER_TOKEN for item in items[same:]]
-    if not (reply.fault and reply.fault.instead):
-        progress.items, progress.tokens = items[: asked.cached_items], tokens[: asked.cached_items]
-    written = len(reply.text) + sum(len(json.dumps(call.arguments)) + len(call.tool) for call in reply.all_calls)
-    reasoning = len(reply.reasoning) // _CHARS_PER_TOKEN
-    told = reply.fault.usage if reply.fault else None
-    return ScriptedTokens(
-        prompt=told[0] if told else sum(tokens),
-        output=told[1] if told else 1 + written // _CHARS_PER_TOKEN + reasoning,
-        cached=sum(tokens[:same]),
-        written=sum(tokens[same : asked.cached_items]),
-        reasoning=reasoning,
-    )
 
 
 def _turn(progress: _Progress, reply: ScriptedReply, tokens: ScriptedTokens, model: str) -> ScriptedTurn:

@@ -36,8 +36,8 @@ class AskedReply:
     """The names of the tools offered."""
     items: Sequence[Any]
     """All of the prompt in order, each part as it came: what is counted, and found again in the provider's cache."""
-    cached_items: int | None = None
-    """How many of the items, from the first, the provider keeps for the next request; None: all of them."""
+    marks: tuple[int, ...] | None = None
+    """Behind how many items the request asks the provider to keep all before; None: it keeps all by itself."""
     streamed: bool
     usage: bool = True
     """Whether a stream is to tell the usage."""

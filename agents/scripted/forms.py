@@ -6,10 +6,11 @@ from urllib.parse import urlsplit
 
 from agents.scripted.chat_form import ChatForm
 from agents.scripted.form import ScriptedForm
+from agents.scripted.messages_form import MessagesForm
 from agents.scripted.responses_form import ResponsesForm
 from agents.scripted.script import Script
 
-FORMS: tuple[ScriptedForm, ...] = (ChatForm(), ResponsesForm())
+FORMS: tuple[ScriptedForm, ...] = (ChatForm(), ResponsesForm(), MessagesForm())
 
 
 def spoken_form(script: Script, path: str) -> ScriptedForm | None:

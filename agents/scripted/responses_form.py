@@ -1,4 +1,4 @@
-"""OpenAI's Responses, as the scripted model speaks them: reasoning goes out sealed, and is checked when it comes back."""
+"""OpenAI's Responses, as the scripted model speaks them: reasoning goes out sealed and is checked on its way back."""
 
 from __future__ import annotations
 
