@@ -9,6 +9,7 @@ from typing import Any
 
 from agents.chat.failures import MalformedReplyError
 from agents.chat.port import ChatRequest, Message
+from agents.chat.refusal import IN_MESSAGES
 from agents.chat.sse import DONE
 from agents.chat.wire import Json, RequestOptions, WireName, objects, plain_text, token_count, told_calls, told_usage
 from orchestrator.domain.model_io import FinishReason, ModelReply, ToolCall
@@ -28,8 +29,9 @@ class Completions:
     reply_name = "a chat completion"
 
     def body(self, request: ChatRequest, options: RequestOptions) -> dict[str, Any]:
-        """Messages and tools pass without a transform."""
-        body: dict[str, Any] = {"model": options.model, "messages": request.messages}
+        """Messages and tools pass without a transform, but for fields of its own messages that the endpoint does not
+        take back."""
+        body: dict[str, Any] = {"model": options.model, "messages": _without(options.learnt, request.messages)}
         if request.tools:
             body["tools"] = request.tools
             body["tool_choice"] = _tool_choice(request.tool_choice, plain=not options.takes("tool_choice"))
@@ -93,6 +95,20 @@ class Completions:
         delta = next((choice.get("delta") for choice in objects(event.get("choices"))), None)
         content = delta.get("content") if isinstance(delta, dict) else None
         return content if isinstance(content, str) else ""
+
+
+def _without(learnt: frozenset[str], messages: Sequence[Message]) -> Sequence[Message]:
+    refused = frozenset(name.removeprefix(IN_MESSAGES) for name in learnt if name.startswith(IN_MESSAGES))
+    return [_message_without(refused, message) for message in messages] if refused else messages
+
+
+def _message_without(refused: frozenset[str], message: Message) -> Message:
+    if message.get("role") != "assistant":
+        return message
+    kept = {name: value for name, value in message.items() if name not in refused}
+    if calls := objects(message.get("tool_calls")):
+        kept["tool_calls"] = [{name: at for name, at in call.items() if name not in refused} for call in calls]
+    return kept
 
 
 def _tool_choice(choice: str, *, plain: bool) -> str | dict[str, Any]:

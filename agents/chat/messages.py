@@ -19,7 +19,8 @@ from agents.chat.message_blocks import (
 )
 from agents.chat.message_events import joined_message
 from agents.chat.port import ChatRequest, Message
-from agents.chat.wire import Json, RequestOptions, WireName, objects, token_count, told_calls
+from agents.chat.refusal import MARK
+from agents.chat.wire import Json, RequestOptions, WireName, objects, token_count, told_calls, told_usage
 from orchestrator.domain.errors import ContextLengthError
 from orchestrator.domain.model_io import FinishReason, ModelReply, ToolCall
 
@@ -49,7 +50,7 @@ class Messages:
         body: dict[str, Any] = {"model": options.model}
         if request.tools:
             body["tools"] = tool_definitions(request.tools)
-        marks = options.takes("cache_control")
+        marks = options.takes(MARK)
         if system := system_blocks(request.messages, marks=marks):
             body["system"] = system
         kept = len(request.messages) - request.passing
@@ -178,17 +179,13 @@ def _usage(raw: Any) -> dict[str, Any]:
     output, uncached = token_count(usage.get("output_tokens")), token_count(usage.get("input_tokens"))
     cached = token_count(usage.get("cache_read_input_tokens") or 0)
     written = token_count(usage.get("cache_creation_input_tokens") or 0)
-    if output is None or uncached is None or cached is None or written is None:
-        return {"estimated": True}
-    prompt = token_count(uncached + cached + written)
-    if not prompt:
+    if uncached is None or cached is None or written is None:
         return {"estimated": True}
     details = usage.get("output_tokens_details")
-    reasoning = token_count(details.get("thinking_tokens")) if isinstance(details, dict) else None
-    return {
-        "prompt_tokens": prompt,
-        "cached_tokens": cached,
-        "cache_write_tokens": written,
-        "completion_tokens": output,
-        "reasoning_tokens": min(reasoning or 0, output),
-    }
+    return told_usage(
+        prompt=token_count(uncached + cached + written),
+        output=output,
+        cached=cached,
+        cache_write=written,
+        reasoning=token_count(details.get("thinking_tokens")) if isinstance(details, dict) else None,
+    )

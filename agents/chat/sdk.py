@@ -52,20 +52,26 @@ class OpenAISdk:
 
     def __init__(self, endpoint: ModelEndpoint) -> None:
         self._endpoint = endpoint
-        self._headers: Any = {} if endpoint.key else {"Authorization": openai.Omit()}
+        self._headers = headers_of(endpoint, "Authorization", openai.Omit())
 
     def connect(self, line: Line, idle_s: float, total_s: float) -> openai.OpenAI:
         """A client that does not retry by itself."""
         timeout = openai.Timeout(total_s + LATER_S, connect=idle_s)
-        # A proxy of the environment never stands between us and a loopback endpoint.
-        trust_env, hooks = not self._endpoint.loopback, {"request": [line.watch]}
-        http = openai.DefaultHttpxClient(trust_env=trust_env, timeout=timeout, event_hooks=hooks)
+        # A proxy of the environment never stands between us and a loopback endpoint. No redirect is followed: what we
+        # send, headers that hold a key among it, goes to the host that it was paired with and to no other.
+        http = openai.DefaultHttpxClient(
+            trust_env=not self._endpoint.loopback,
+            timeout=timeout,
+            event_hooks={"request": [line.watch]},
+            follow_redirects=False,
+        )
         return openai.OpenAI(
             api_key=self._endpoint.key or "none",  # without a key the header is left out
             base_url=self._endpoint.base_url,
             max_retries=0,
             timeout=timeout,
             http_client=http,
+            default_query=query_of(self._endpoint),
         )
 
     def post(self, client: openai.OpenAI, path: str, body: Json) -> AbstractContextManager[httpx2.Response]:
@@ -91,7 +97,7 @@ class AnthropicSdk:
             ) from None
         self._library = anthropic
         self._endpoint = endpoint
-        self._headers: Any = {} if endpoint.key else {"Authorization": anthropic.Omit()}
+        self._headers = headers_of(endpoint, "Authorization", anthropic.Omit())
         self.status_error = anthropic.APIStatusError
         self.connection_error = anthropic.APIConnectionError
 
@@ -110,6 +116,7 @@ class AnthropicSdk:
             timeout=timeout,
             open_telemetry=False,
             http_client=http,
+            default_query=query_of(self._endpoint),
         )
         client._custom_headers = {}  # those of ANTHROPIC_CUSTOM_HEADERS
         return client
@@ -128,6 +135,17 @@ def messages_base_url(base_url: str) -> str:
     parts = urlsplit(base_url)
     path = parts.path.rstrip("/")
     return urlunsplit(parts._replace(path=path if path.endswith("/v1") else f"{path}/v1"))
+
+
+def headers_of(endpoint: ModelEndpoint, of_key: str, omit: Any) -> dict[str, Any]:
+    """The endpoint's own headers; that of the key is left out where there is no key."""
+    own = {of_key if name.lower() == of_key.lower() else name: value for name, value in endpoint.headers.items()}
+    return own if endpoint.key else {of_key: omit, **own}
+
+
+def query_of(endpoint: ModelEndpoint) -> dict[str, object]:
+    """What is added to every address."""
+    return {"api-version": endpoint.api_version} if endpoint.api_version else {}
 
 
 @contextmanager

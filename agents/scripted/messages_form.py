@@ -18,8 +18,9 @@ from agents.scripted.form import (
     joined_parts,
     listed_objects,
 )
-from agents.scripted.messages_rules import check_request, check_thinking, check_turns, joined_turns, thought_signature
+from agents.scripted.messages_rules import check_request, check_thinking, check_turns, joined_turns
 from agents.scripted.script import ApiName
+from agents.scripted.signatures import sealed
 
 MOST_MARKS = 4
 """Cache marks that one request may have."""
@@ -77,7 +78,7 @@ class MessagesForm:
             del message["content"]
         return message | ({"usage": _usage(turn.tokens)} if turn.tokens else {})
 
-    def events(self, whole: Json, asked: AskedReply) -> Iterator[StreamEvent]:  # noqa: ARG002 - usage always comes
+    def events(self, whole: Json, _asked: AskedReply) -> Iterator[StreamEvent]:
         """A block after the other, each in pieces; the last event but one brings why it ended and what it used."""
         told = _told(whole) if "content" in whole else [{"type": "message_stop"}]
         return (StreamEvent(event["type"], event) for event in told)
@@ -101,7 +102,7 @@ def _unmarked(blocks: Sequence[Json]) -> tuple[Sequence[Json], tuple[int, ...]]:
 def _blocks(turn: ScriptedTurn) -> Iterator[dict[str, Any]]:
     thought = turn.reply.reasoning
     if thought:
-        yield {"type": "thinking", "thinking": thought, "signature": thought_signature(thought)}
+        yield {"type": "thinking", "thinking": thought, "signature": sealed(thought)}
     if turn.reply.text:
         yield {"type": "text", "text": turn.reply.text}
     for call_id, call in turn.calls:

@@ -3,22 +3,17 @@ that do not pair, and thinking that does not come back as it was given."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from typing import Any
 
-from agents.scripted.form import BadRequestError, Json, listed_objects
+from agents.scripted.form import SIGNED, BadRequestError, Json, listed_objects
+from agents.scripted.signatures import unsealed
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _THOUGHT = ("thinking", "redacted_thinking")
 _LEAST_BUDGET = 1_024
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
-
-
-def thought_signature(thinking: str) -> str:
-    """What stands for a provider's signature: only this text has it."""
-    return hashlib.sha256(f"scripted thinking: {thinking}".encode("utf-8", "replace")).hexdigest()
 
 
 def check_request(body: Json) -> None:
@@ -123,13 +118,10 @@ def _call_id(number: int, block: Json) -> str:
 
 
 def check_thinking(body: Json, turns: Sequence[Json]) -> None:
-    """Every thinking that comes back is as it was given; with a budget of thinking the newest reply's calls come behind
-    theirs. Raises BadRequestError."""
+    """What was thought comes back as it was given, before its calls; the provider looks at the newest reply alone, we
+    look at all. With a budget of thinking the newest reply's calls have thinking before them. Raises BadRequestError."""
     for number, turn in enumerate(turns):
-        for at, block in enumerate(turn["content"]):
-            given = str(block.get("thinking"))
-            if block.get("type") == "thinking" and block.get("signature") != thought_signature(given):
-                raise BadRequestError(f"messages.{number}.content.{at}: Invalid `signature` in `thinking` block")
+        _check_thoughts(number, turn["content"])
     said = [number for number, turn in enumerate(turns) if turn["role"] == "assistant"]
     newest: Sequence[Json] = turns[said[-1]]["content"] if said else ()
     calls = any(block.get("type") == "tool_use" for block in newest)
@@ -139,3 +131,17 @@ def check_thinking(body: Json, turns: Sequence[Json]) -> None:
             f"`{newest[0].get('type')}`. When `thinking` is enabled, a final `assistant` message must start with a "
             "thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."
         )
+
+
+def _check_thoughts(number: int, blocks: Sequence[Json]) -> None:
+    thought = False
+    for at, block in enumerate(blocks):
+        kind = block.get("type")
+        if kind == "thinking" and unsealed(block.get("signature")) != block.get("thinking"):
+            raise BadRequestError(f"messages.{number}.content.{at}: Invalid `signature` in `thinking` block")
+        if kind == "tool_use" and str(block.get("id")).endswith(SIGNED) and not thought:
+            raise BadRequestError(
+                f"messages.{number}.content.{at}: `thinking` or `redacted_thinking` blocks in the latest assistant "
+                "message cannot be modified. These blocks must remain as they were in the original response."
+            )
+        thought = thought or kind in _THOUGHT

@@ -27,7 +27,7 @@ _PORTS = {"http": "80", "https": "443"}
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
-    """An environment variable that holds a key, and where that may be sent: scheme, host and port."""
+    """An environment variable that holds a key or a header, and where that may be sent: scheme, host and port."""
 
     variable: str
     origin: str
@@ -40,15 +40,19 @@ class KeyPairs:
     allowed: frozenset[KeyPair]
     default_url: str = DEFAULT_BASE_URL
 
-    def may_send(self, model: ModelSettings) -> bool:
-        """Whether the model's endpoint may be sent the key of its variable."""
-        return KeyPair(model.api_key_env, url_origin(model.base_url or self.default_url)) in self.allowed
+    def may_send(self, model: ModelSettings, variable: str) -> bool:
+        """Whether the model's endpoint may be sent the variable's value."""
+        return KeyPair(variable, url_origin(model.base_url or self.default_url)) in self.allowed
 
     def environ_for(self, model: ModelSettings, environ: Mapping[str, str]) -> Mapping[str, str]:
-        """The environment as the model's endpoint may know it: without the key where they are no pair."""
-        if self.may_send(model):
-            return environ
-        return {name: value for name, value in environ.items() if name != model.api_key_env}
+        """The environment as the model's endpoint may know it: without the values that are no pair with it."""
+        kept = {name for name in sent_variables(model) if not self.may_send(model, name)}
+        return {name: value for name, value in environ.items() if name not in kept}
+
+
+def sent_variables(model: ModelSettings) -> frozenset[str]:
+    """The variables whose values the model's endpoint is sent: the key's, and those of headers."""
+    return frozenset({model.api_key_env, *model.headers.values()})
 
 
 def key_pairs(persons: ModelsSettings, repository: Mapping[str, Any], environ: Mapping[str, str]) -> KeyPairs:
@@ -56,21 +60,22 @@ def key_pairs(persons: ModelsSettings, repository: Mapping[str, Any], environ: M
     trusted file."""
     default_url = environ.get("OPENAI_BASE_URL", "").strip() or DEFAULT_BASE_URL
     roles = (getattr(persons, role) for role in ROLES)
-    own = {KeyPair(role.api_key_env, url_origin(role.base_url or default_url)) for role in roles}
+    own = {KeyPair(name, url_origin(role.base_url or default_url)) for role in roles for name in sent_variables(role)}
     vendors = {KeyPair(_VENDOR_VARIABLE, url_origin(url)) for url in (DEFAULT_BASE_URL, default_url)}
     return KeyPairs(frozenset(own | vendors | set(named_pairs(repository))), default_url)
 
 
 def named_pairs(repository: Mapping[str, Any]) -> Iterator[KeyPair]:
-    """The pairs that a settings file names whole: base_url and api_key_env, for a role or for all of them."""
+    """The pairs that a settings file names whole: base_url, and api_key_env or headers, for a role or for all."""
     models = repository.get("models")
     models = models if isinstance(models, Mapping) else {}
     for role in ROLES:
         own = models.get(role)
         named = {**models, **(own if isinstance(own, Mapping) else {})}
-        variable, url = named.get("api_key_env"), named.get("base_url")
-        if isinstance(variable, str) and isinstance(url, str):
-            yield KeyPair(variable, url_origin(url))
+        url, headers = named.get("base_url"), named.get("headers")
+        if isinstance(url, str):
+            variables = (named.get("api_key_env"), *(headers.values() if isinstance(headers, Mapping) else ()))
+            yield from (KeyPair(name, url_origin(url)) for name in variables if isinstance(name, str))
 
 
 def url_origin(url: str) -> str:

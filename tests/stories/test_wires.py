@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from agents.chat.wire import WireName
+from agents.chat.wires import WIRES
 from agents.scripted.server import serve
 from orchestrator.demo import EXPECTED, make_sample, plan, script
 from orchestrator.store.graph_store import GraphStore
-from tests.support.chat_world import WIRES
 from tests.support.replays import assert_replay_agrees
 from tests.support.story import Story, git
 

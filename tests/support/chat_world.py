@@ -6,16 +6,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, get_args
+from typing import Any
 
 from agents.chat.model_chat import ModelChat
 from agents.chat.port import ChatRequest
-from agents.chat.wire import WireName
 from agents.scripted.server import ScriptedModel, serve
 from orchestrator.config.settings import ModelSettings
 
 KEY = "sk-very-secret-0123456789"
-WIRES: tuple[WireName, ...] = get_args(WireName)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HELLO = ChatRequest([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}])
 
