@@ -62,7 +62,8 @@ class ModelChat:
     ) -> None:
         self.endpoint = model_endpoint(settings, env)
         self.model = settings.name
-        self._settings, self._clock, self._on_wait, self._jitter = settings, clock, on_wait, jitter
+        self.settings = settings
+        self._clock, self._on_wait, self._jitter = clock, on_wait, jitter
         wires = likely_wires(settings.api, self.endpoint)
         self._dialect = Dialect(wires, self._connected, on_wait, named=settings.api != "auto")
         limited = settings.rate_limit > 0 and not self.endpoint.loopback
@@ -73,7 +74,7 @@ class ModelChat:
 
     def _connected(self, wire_name: WireName) -> EndpointClient:
         wire, sdk = open_wire(wire_name, self.endpoint)
-        idle_s, total_s = self._settings.idle_timeout_s, self._settings.timeout_s
+        idle_s, total_s = self.settings.idle_timeout_s, self.settings.timeout_s
         return EndpointClient(self.endpoint, wire, sdk, idle_s=idle_s, total_s=total_s, clock=self._clock)
 
     def close(self) -> None:
@@ -99,8 +100,8 @@ class ModelChat:
     def context_window(self) -> int:
         """What the settings say; where they say nothing, no more than the model is known to hold, or the endpoint says
         of an unknown one."""
-        window = self._settings.context_window
-        if "context_window" in self._settings.model_fields_set:
+        window = self.settings.context_window
+        if "context_window" in self.settings.model_fields_set:
             return window
         known = self._prices.context_window or self.told_context_length or window
         return max(min(window, known), LEAST_CONTEXT_WINDOW)
@@ -108,8 +109,13 @@ class ModelChat:
     @cached_property
     def max_output_tokens(self) -> int:
         """What the settings say; where they say nothing, no more than half of the window."""
-        most = self._settings.max_output_tokens
-        return most if "max_output_tokens" in self._settings.model_fields_set else min(most, self.context_window // 2)
+        most = self.settings.max_output_tokens
+        return most if "max_output_tokens" in self.settings.model_fields_set else min(most, self.context_window // 2)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether it is the address of a provider that the price list knows."""
+        return self._prices.by_address
 
     @property
     def streams(self) -> bool:
@@ -126,7 +132,7 @@ class ModelChat:
 
     def estimate(self, messages: Sequence[Message], tools: Sequence[ToolSchema] = ()) -> int:
         """Prompt tokens, on the high side, in time linear in the messages that are new. Messages must not change."""
-        written = text_tokens(tools_text(())) if tools and self._settings.tools == "json" else 0
+        written = text_tokens(tools_text(())) if tools and self.settings.tools == "json" else 0
         return self._estimator.request(messages, tools) + written
 
     def price(self, prompt_tokens: int, completion_tokens: int) -> float | None:
@@ -149,7 +155,7 @@ class ModelChat:
         waited = _Waited(self._clock.monotonic())
         retrying = Retrying(
             retry=retry_if_exception_type(RetryableError),
-            stop=stop_after_attempt(self._settings.retries + 1),
+            stop=stop_after_attempt(self.settings.retries + 1),
             wait=self._backoff,
             sleep=self._clock.sleep,
             before_sleep=lambda state: self._announce(state, waited, on_lost),
@@ -158,12 +164,12 @@ class ModelChat:
         try:
             answer = retrying(self._try, request, waited, on_text)
         except RetryableError as error:
-            raise self._unavailable(error, tries=self._settings.retries + 1) from None
+            raise self._unavailable(error, tries=self.settings.retries + 1) from None
         return self._reply(request, answer, waited)
 
     def _try(self, request: ChatRequest, waited: _Waited, on_text: Callable[[str], None]) -> ModelReply:
         """One try, over the wire and with the fields that the endpoint takes."""
-        settings = self._settings
+        settings = self.settings
         shown = as_text_request(request) if settings.tools == "json" else request
 
         def body(spoken: Spoken) -> dict[str, Any]:
@@ -174,7 +180,7 @@ class ModelChat:
         return self._dialect.ask(body, on_text)
 
     def _options(self, spoken: Spoken, *, json_object: bool) -> RequestOptions:
-        settings = self._settings
+        settings = self.settings
         return RequestOptions(
             model=settings.name,
             max_output_tokens=self.max_output_tokens,
@@ -190,7 +196,7 @@ class ModelChat:
         """Wait for the rate limit; returns the seconds."""
         seconds = self._bucket.reserve(self._clock.monotonic()) if self._bucket else 0.0
         if seconds > 0:
-            limit = self._settings.rate_limit
+            limit = self.settings.rate_limit
             self._on_wait(f"Waiting {seconds:.1f} s for the rate limit of {limit:g} requests an hour.")
             self._clock.sleep(seconds)
         return seconds
@@ -209,7 +215,7 @@ class ModelChat:
             waited.since, waited.seconds = self._clock.monotonic(), 0.0
         waited.seconds += state.upcoming_sleep
         waited.retries += 1
-        tries = self._settings.retries + 1
+        tries = self.settings.retries + 1
         self._on_wait(
             f"Waiting {state.upcoming_sleep:.1f} s before try {state.attempt_number + 1} of {tries}: {_failure(state)}"
         )
@@ -228,8 +234,9 @@ class ModelChat:
 
     def _reply(self, request: ChatRequest, answer: ModelReply, waited: _Waited) -> ModelReply:
         """The answer with what only we know of it."""
-        if self._settings.tools == "json" and request.tools and not answer.calls:
-            answer = replace(answer, calls=tool_calls_in_text(answer.text), message={})
+        in_text = self.settings.tools == "json" and request.tools and not answer.calls
+        if in_text and (written := tool_calls_in_text(answer.text)):
+            answer = replace(answer, calls=written, message={})
         answer = self._counted(request, answer)
         tariff = self._prices.tariff(self._clock.now())
         return replace(
@@ -260,7 +267,7 @@ class ModelChat:
     def _can_be(self, answer: ModelReply, prompt: int, written: int) -> bool:
         """Whether usage is possible: every request has a prompt, and no count is larger than the window, unless the
         window is what is wrong."""
-        most = [max(self._settings.context_window, BEYOND_BELIEF * ours) for ours in (prompt, written)]
+        most = [max(self.settings.context_window, BEYOND_BELIEF * ours) for ours in (prompt, written)]
         return 0 < answer.prompt_tokens <= most[0] and answer.completion_tokens <= most[1]
 
 

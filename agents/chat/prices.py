@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,7 @@ class PriceList:
 
     def __init__(self, endpoint: ModelEndpoint, override: PriceSettings | None = None) -> None:
         self._override = override
-        self._listed = _listed(endpoint)
+        self._listed, self.by_address = _listed(endpoint)
 
     @property
     def context_window(self) -> int | None:
@@ -54,19 +55,18 @@ class PriceList:
         return _tariff(self._listed.get_prices(now)) if self._listed and self._listed.prices else None
 
 
-def _listed(endpoint: ModelEndpoint) -> ModelInfo | None:
-    """The list's entry: of the provider whose address it is, else by the name alone."""
+def _listed(endpoint: ModelEndpoint) -> tuple[ModelInfo | None, bool]:
+    """The list's entry, and whether it is of the provider whose address it is; else it is by the name alone."""
     from genai_prices.data_snapshot import get_snapshot  # 80 ms of data, which only a chat needs
 
     known = get_snapshot()
     for by_address in (True, False):
         if not by_address and not _OWN_NAMES.match(endpoint.model):
-            return None
-        try:
-            return known.find_provider_model(endpoint.model, None, None, endpoint.base_url if by_address else None)[1]
-        except LookupError:
-            continue
-    return None
+            break
+        url = endpoint.base_url if by_address else None
+        with suppress(LookupError):
+            return known.find_provider_model(endpoint.model, None, None, url)[1], by_address
+    return None, False
 
 
 _FIELDS = {

@@ -36,14 +36,17 @@ class PromptWatch:
         opening = next((message for message in messages if message.get("role") == "user"), None)
         if opening is None or estimate < LEAST_ESTIMATE:
             return False
+        now = _Seen(opening, estimate, counted)
         with self._lock:
-            before = self._seen.pop(id(opening), None)
-            longest = before is None or estimate > before.estimate
-            self._seen[id(opening)] = _Seen(opening, estimate, counted) if before is None or longest else before
+            before = self._seen.pop(id(opening), now)
+            # the prompt of which all that had been added was counted too
+            self._seen[id(opening)] = now if estimate > before.estimate and not _stands(before, now) else before
             if len(self._seen) > MOST_CONVERSATIONS:
                 self._seen.popitem(last=False)
-        if counted * MOST_OVERESTIMATED < estimate:
-            return True
-        if before is None or estimate - before.estimate < LEAST_ESTIMATE:
-            return False
-        return (counted - before.counted) * 2 * MOST_OVERESTIMATED < estimate - before.estimate
+        grown = estimate - before.estimate
+        return counted * MOST_OVERESTIMATED < estimate or (grown >= LEAST_ESTIMATE and _stands(before, now))
+
+
+def _stands(before: _Seen, now: _Seen) -> bool:
+    """Whether the endpoint's count grew by next to nothing of what the prompt grew by."""
+    return (now.counted - before.counted) * 2 * MOST_OVERESTIMATED < now.estimate - before.estimate

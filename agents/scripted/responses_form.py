@@ -164,7 +164,11 @@ def _usage(tokens: ScriptedTokens) -> Json:
 
 def _item_events(index: int, item: Json) -> Iterator[dict[str, Any]]:
     """The item as it begins, its text or arguments in halves, and the whole item."""
-    empty = {"message": {"content": []}, "function_call": {"arguments": ""}, "reasoning": {"encrypted_content": None}}
+    empty: Mapping[str, dict[str, Any]] = {
+        "message": {"content": []},
+        "function_call": {"arguments": ""},
+        "reasoning": {"encrypted_content": None},
+    }
     begun = {**item, **empty[item["type"]], **({"status": "in_progress"} if "status" in item else {})}
     at = {"output_index": index, "item_id": item["id"]}
     yield {"type": "response.output_item.added", "output_index": index, "item": begun}
