@@ -79,18 +79,19 @@ class ChatSession:
         if self._transcript.unanswered:
             raise ValueError(f"These calls have no result yet: {', '.join(self._transcript.unanswered)}.")
         tools = self._tools.finishing_schemas if notice.tools_withheld else self._tools.schemas
+        told = [] if self._goes_on(notice) else [*self._told(notice)]
         composed = compose(
             self._transcript.head,
             self._transcript.entries,
             self._window,
             self._limits,
             lambda messages: self._chat.estimate(messages, tools),
-            notices=[] if self._goes_on(notice) else [*self._told(notice)],
+            notices=told,
             shrink=shrink,
         )
         # free until only ending is left; then a call is asked for, by name where there is but one
         choice = self._tools.finishing_tools[0] if len(tools) == 1 else "required" if notice.tools_withheld else "auto"
-        chat_request = ChatRequest(composed.messages, tools, choice)
+        chat_request = ChatRequest(composed.messages, tools, choice, passing=1 if told else 0)
         return self._request(composed, chat_request, notice.tools_withheld)
 
     def _goes_on(self, notice: TurnNotice) -> bool:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
+from orchestrator.config.keys import sent_variables
 from orchestrator.config.settings import Settings
 
 MIN_LENGTH = 6
@@ -22,11 +23,11 @@ _URL_NAME = re.compile(r"(?:_|^)(?:URL|URI|DSN)$", re.IGNORECASE)
 
 
 def secrets_of(settings: Settings, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The values to keep secret, longest first: those of the api_key_env variables, of every variable, workspace.env's
-    too, whose name says that it is one (`*_KEY`, `*_TOKEN`, `*_PASSWORD`, `*_SECRET` and the like), and passwords
-    within URLs."""
+    """The values to keep secret, longest first: those of the api_key_env and headers variables, of every variable,
+    workspace.env's too, whose name says that it is one (`*_KEY`, `*_TOKEN`, `*_PASSWORD`, `*_SECRET` and the like), and
+    passwords within URLs."""
     models = (settings.models.planner, settings.models.worker, settings.models.verifier)
-    named = {model.api_key_env for model in models}
+    named = {name for model in models for name in sent_variables(model)}
     variables = (*environ.items(), *settings.workspace.env.items())
     found = {value for name, value in variables if name in named or _SECRET_NAME.search(name)}
     urls = [value for name, value in variables if _URL_NAME.search(name)]
