@@ -15,7 +15,8 @@ APIS = ("chat", "responses", "messages")
 WRITE = call("write_file", path="calc.py", file_text=SUB)
 SUMS = (
     "MATCH (:Attempt)-[:TOOK]->(t:Turn) RETURN sum(t.reasoningTokens) AS reasoning, sum(t.cacheWriteTokens) AS "
-    "written, sum(t.cachedTokens) AS cached, sum(CASE WHEN t.reasoningTokens > t.completionTokens THEN 1 ELSE 0 END) AS wrong"
+    "written, sum(t.cachedTokens) AS cached, "
+    "sum(CASE WHEN t.reasoningTokens > t.completionTokens THEN 1 ELSE 0 END) AS wrong"
 )
 KEPT = (
     "MATCH (a:Attempt) RETURN a.reasoningTokens AS reasoning, a.cacheWriteTokens AS written, a.cachedTokens AS cached"
