@@ -10,6 +10,7 @@ import struct
 import subprocess
 import termios
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,10 +23,12 @@ _REDRAWN = re.compile(r"(?:\x1b\[1A\x1b\[2K|\r\x1b\[2K)+")
 
 @dataclass
 class Terminal:
-    """A pseudo-terminal and the command whose stderr it is; `reads` says whether somebody looks at it."""
+    """A pseudo-terminal and the command whose stderr it is; `reads` says whether somebody takes from it what is drawn,
+    `name` is its path."""
 
     process: subprocess.Popen[str]
     screen: int
+    name: str
     reads: threading.Event = field(default_factory=threading.Event)
     drawn: bytearray = field(default_factory=bytearray)
 
@@ -36,6 +39,19 @@ class Terminal:
                 self.drawn += piece
         except OSError:  # Linux says EIO where others say end of file
             pass
+
+    def stand_still(self) -> None:
+        """Take nothing any more, and fill it, so that whoever writes to it waits."""
+        self.reads.clear()
+        full, refused = os.open(self.name, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY), 0
+        while refused < 3:
+            try:
+                os.write(full, b" " * 1024)
+                refused = 0
+            except BlockingIOError:
+                refused += 1
+                time.sleep(0.1)
+        os.close(full)
 
     @property
     def screens(self) -> list[str]:
@@ -58,8 +74,8 @@ def on_terminal(story: Story, *arguments: str, columns: int = 100) -> Iterator[T
         stderr=terminal,
         text=True,
     )
+    shown = Terminal(running, screen, os.ttyname(terminal))
     os.close(terminal)
-    shown = Terminal(running, screen)
     shown.reads.set()
     reader = threading.Thread(target=shown.read, daemon=True)
     reader.start()
