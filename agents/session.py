@@ -13,7 +13,15 @@ from agents.tools.port import Tool, ToolEnv
 from agents.tools.toolbox import Toolbox, wire_arguments, wire_name
 from agents.transcript import RESULT_CHARS, Transcript, assistant_message
 from agents.window import Composed, Window, WindowLimits, compose
-from orchestrator.domain.model_io import DECLINED, ModelReply, ModelRequest, ToolCall, ToolResult, TurnNotice
+from orchestrator.domain.model_io import (
+    DECLINED,
+    FinishReason,
+    ModelReply,
+    ModelRequest,
+    ToolCall,
+    ToolResult,
+    TurnNotice,
+)
 from orchestrator.domain.ports import Workspace
 
 _MARGIN = 0.05  # of the prompt's room is left free: the estimate is high, but no promise
@@ -62,6 +70,7 @@ class ChatSession:
         env = ToolEnv(workspace, self._transcript, page_chars=page, read_only=read_only) if workspace else None
         self._tools = Toolbox(tools, env, monotonic)
         self.control_tools = self._tools.control_tools
+        self._ended: FinishReason = "stop"  # the newest reply
         self._ids: set[str] = set()
         self._ok: dict[str, bool] = {}
 
@@ -70,19 +79,25 @@ class ChatSession:
         if self._transcript.unanswered:
             raise ValueError(f"These calls have no result yet: {', '.join(self._transcript.unanswered)}.")
         tools = self._tools.finishing_schemas if notice.tools_withheld else self._tools.schemas
+        told = [] if self._goes_on(notice) else [*self._told(notice)]
         composed = compose(
             self._transcript.head,
             self._transcript.entries,
             self._window,
             self._limits,
             lambda messages: self._chat.estimate(messages, tools),
-            notices=[*self._told(notice)],
+            notices=told,
             shrink=shrink,
         )
         # free until only ending is left; then a call is asked for, by name where there is but one
         choice = self._tools.finishing_tools[0] if len(tools) == 1 else "required" if notice.tools_withheld else "auto"
-        chat_request = ChatRequest(composed.messages, tools, choice)
+        chat_request = ChatRequest(composed.messages, tools, choice, passing=1 if told else 0)
         return self._request(composed, chat_request, notice.tools_withheld)
+
+    def _goes_on(self, notice: TurnNotice) -> bool:
+        """Whether the model has paused and is only to go on: an endpoint takes nothing behind what it has begun. Tools
+        that are withheld must be told all the same."""
+        return self._transcript.paused and not notice.tools_withheld
 
     def _told(self, notice: TurnNotice) -> Iterator[str]:
         left = max(notice.budget - notice.calls_used, 0)
@@ -116,7 +131,7 @@ class ChatSession:
     ) -> ModelReply:
         """Send it and read the reply (port Session). The window it was composed with holds from then on."""
         answer = self._chat.complete(request.body["request"], on_lost, on_text)
-        self._window = request.body["window"]
+        self._window, self._ended = request.body["window"], answer.finish_reason
         asked = () if answer.finish_reason in DECLINED else answer.calls or self._written_calls(answer.text)
         named = (replace(call, call_id=self._fresh_id(call.call_id)) for call in asked)
         calls = tuple(self._tools.parse(call, cut_off=answer.finish_reason == "length") for call in named)
@@ -128,6 +143,8 @@ class ChatSession:
         """The reply as the model is shown it from now on: as it came, where it has calls or text that can go back."""
         if calls and not answer.calls:  # they were written into the text, which they replace
             return assistant_message("", calls)
+        if answer.finish_reason in DECLINED:  # nothing answers the calls that it may hold
+            return assistant_message(answer.text, ())
         if answer.message and (calls or answer.text or answer.finish_reason == "pause"):
             return self._chat.said(replace(answer, calls=calls))
         return assistant_message(answer.text, calls)
@@ -167,8 +184,12 @@ class ChatSession:
         return "invalid" if call.defect else "answered"
 
     def remind(self, warnings: str = "") -> None:
-        """Say that text alone changes nothing (port Session)."""
-        told = render_preamble("overlays/no_action", finish=" or ".join(self._tools.finishing_tools))
+        """Say that text alone changes nothing, or that the reply was cut (port Session)."""
+        finish = " or ".join(self._tools.finishing_tools)
+        if self._ended == "length":
+            told = render_preamble("overlays/cut_off", tokens=f"{self._chat.max_output_tokens:,}", finish=finish)
+        else:
+            told = render_preamble("overlays/no_action", finish=finish)
         self._transcript.remind(told + self._redact(warnings))
 
 

@@ -135,6 +135,11 @@ class Transcript:
         return tuple(asked.call_id for asked in self._asked if asked.call_id not in self._answered)
 
     @property
+    def paused(self) -> bool:
+        """Whether the model spoke last: a reply without calls that nothing was said to."""
+        return bool(self.entries) and isinstance(last := self.entries[-1], Remark) and last.role == "assistant"
+
+    @property
     def messages(self) -> int:
         """How many messages the conversation has, were it sent whole."""
         return len(self.head) + sum(len(entry.messages) for entry in self.entries)

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 from orchestrator.clock import RandomIds, SystemClock
 from orchestrator.config.file import SettingsFile, read_settings_file
 from orchestrator.config.load import Configuration, load_configuration
-from orchestrator.config.secrets import redactor, secrets_of
+from orchestrator.config.secrets import Redactor, secrets_of
 from orchestrator.config.settings import ModelSettings, Settings
 from orchestrator.config.trust import TrustStore
 from orchestrator.domain.errors import UserError
+from orchestrator.domain.live_text import LiveTexts, unwatched
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.progress import Listener, PhaseEnded, PhaseStarted, Waiting, silent
 from orchestrator.engine.cancellation import CancelToken
@@ -64,6 +65,7 @@ class App:
         self._closing = ExitStack()
         self._chats: dict[str, Chat] = {}
         self.listener: Listener = silent
+        self.live: LiveTexts = unwatched
         self.cancelled = CancelToken()
         self.clock = SystemClock(self.cancelled)
 
@@ -117,15 +119,15 @@ class App:
         return TrustStore.of(self._environ).remove(read_settings_file(self.repository.root))
 
     @cached_property
-    def redact(self) -> Callable[[str], str]:
+    def redact(self) -> Redactor:
         """Replaces every secret that the settings know by ***. Asks nobody about trust: it is used for every line of
         the log."""
-        return redactor(secrets_of(self.configuration.required(), self._environ))
+        return Redactor(secrets_of(self.configuration.required(), self._environ))
 
     @property
     def redact_shown(self) -> Callable[[str], str]:
         """The same for what is shown while a settings file waits for trust."""
-        return redactor(secrets_of(self.configuration.settings, self._environ))
+        return Redactor(secrets_of(self.configuration.settings, self._environ))
 
     @cached_property
     def graph(self) -> GraphStore:
@@ -183,6 +185,7 @@ class App:
             settings=self.settings,
             listener=self.listener,
             cancelled=self.cancelled,
+            live=self.live,
         )
 
     def make_plan(self, goal: str, *, store: bool = True) -> PlanningResult:

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import yaml
@@ -15,6 +16,7 @@ from orchestrator.cli.invocation import INTERRUPTED
 from orchestrator.config.load import settings_tree
 from orchestrator.config.settings import Settings
 from orchestrator.domain import errors
+from orchestrator.domain.model_io import FinishReason
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
 from orchestrator.guards.limits import GuardLimits
 from tests.support.draw_docs import DRAWINGS, PICTURES, documents, names, redrawn
@@ -104,6 +106,12 @@ def test_every_number_and_code_of_the_guards_is_on_their_page() -> None:
     codes = {code for sheet in SHEETS.values() for code in sheet.codes}
     no_stops = {"guard_failed", "interrupted"}  # the set's own, and how a call may end
     assert given - no_stops == codes | {"out_of_scope"}
+
+
+def test_every_way_in_which_a_reply_ends_is_told() -> None:
+    """docs/graph-model.md has each finish reason."""
+    told = (DOCS / "graph-model.md").read_text(encoding="utf-8").partition("| `finishReason` |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", told)) == set(get_args(FinishReason))
 
 
 def test_words_of_the_code_are_in_the_code() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -14,12 +14,11 @@ from agents.chat.endpoint import ModelEndpoint
 from agents.chat.exchange import Exchange, GivenUpError, Line, Received, Send
 from agents.chat.failures import (
     MalformedReplyError,
-    Refusal,
     RetryableError,
-    endpoint_refusal,
     judge_failure,
     retry_after_seconds,
 )
+from agents.chat.refusal import Refusal, endpoint_refusal, is_page, refusal_in_reply
 from agents.chat.sdk import Sdk
 from agents.chat.wire import Json, Wire, decode_reply
 from orchestrator.domain.model_io import ModelReply
@@ -35,7 +34,8 @@ _BROKEN_OFF = (httpx2.ReadError, httpx2.ReadTimeout, httpx2.RemoteProtocolError,
 
 class EndpointClient:
     """Requests over one wire, each over after `total_s` seconds in all, a streamed one also after `idle_s` seconds
-    between two bytes of its reply. Raises RetryableError, UnsupportedFieldError and the ModelErrors."""
+    between two bytes of its reply. Raises RetryableError, UnsupportedFieldError, NoSuchWireError, and the
+    ModelErrors."""
 
     def __init__(
         self, endpoint: ModelEndpoint, wire: Wire, sdk: Sdk, *, idle_s: float, total_s: float, clock: Clock
@@ -84,9 +84,9 @@ class EndpointClient:
         answer = self.wire.joined(received.events) if received.streamed else decode_reply(received.body)
         error = answer.get("error")
         if error and (received.streamed or not answer.get("choices")):
-            failure = judge_failure(_refusal_in_body(error), self._endpoint)
+            failure = self._judge(refusal_in_reply(error))
             if isinstance(failure, RetryableError):
-                failure.accepted = bool(answer.get("choices"))
+                failure.accepted = any(answer.get(name) for name in ("choices", "output", "content"))
             raise failure
         return answer
 
@@ -97,8 +97,14 @@ class EndpointClient:
         except MalformedReplyError as error:
             raise self._not_a_reply(error, received.body, streamed=received.streamed) from None
 
-    def _not_a_reply(self, error: MalformedReplyError, body: bytes, *, streamed: bool) -> RetryableError:
-        start = self._endpoint.redacted(body[:SNIPPET_BYTES].decode("utf-8", "replace"))
+    def _judge(self, refusal: Refusal) -> Exception:
+        return judge_failure(refusal, self._endpoint, self.wire.name)
+
+    def _not_a_reply(self, error: MalformedReplyError, body: bytes, *, streamed: bool) -> Exception:
+        text = body[:SNIPPET_BYTES].decode("utf-8", "replace")
+        if is_page(text):
+            return self._judge(Refusal(200, text))
+        start = self._endpoint.redacted(text)
         told = f"{self._endpoint.host} sent {error} instead of {self.wire.reply_name}: {start!r}"
         return RetryableError(told, accepted=streamed)
 
@@ -112,7 +118,9 @@ class EndpointClient:
             raise self._not_a_reply(error, exchange.body, streamed=True) from None
         except self._sdk.status_error as error:
             wait = retry_after_seconds(error.response.headers, self._clock.now())
-            raise judge_failure(endpoint_refusal(error.status_code, error.body, wait), self._endpoint) from None
+            leads = error.response.headers.get("location") if 300 <= error.status_code < 400 else None
+            body = error.body if leads is None else f"It redirects to {leads}"
+            raise self._judge(endpoint_refusal(error.status_code, body, wait)) from None
         except self._sdk.connection_error as error:
             raise self._broken(error.__cause__ or error) from None
         except (httpx2.HTTPError, OSError) as error:
@@ -146,10 +154,3 @@ class EndpointClient:
             return self._kept.pop()
         line = Line()
         return self._sdk.connect(line, self._idle_s, self._total_s), line
-
-
-def _refusal_in_body(error: Any) -> Refusal:
-    """An error that came with status 200, as gateways and some llama.cpp versions send it: its code is the status."""
-    code = error.get("code") if isinstance(error, Mapping) else None
-    status = code if isinstance(code, int) and 400 <= code <= 599 else 500
-    return endpoint_refusal(status, {"error": error}, None)

@@ -9,14 +9,15 @@ from typing import Any
 
 from agents.chat.failures import MalformedReplyError
 from agents.chat.port import ChatRequest, Message
+from agents.chat.refusal import IN_MESSAGES
 from agents.chat.sse import DONE
-from agents.chat.wire import Json, RequestOptions, WireName, objects, token_count, told_calls
+from agents.chat.wire import Json, RequestOptions, WireName, objects, plain_text, token_count, told_calls, told_usage
 from orchestrator.domain.model_io import FinishReason, ModelReply, ToolCall
 
 STREAMING: Json = {"stream": True, "stream_options": {"include_usage": True}}
 """What asks for a stream, with the usage that the endpoint would report otherwise."""
 
-_FINISHED: Mapping[Any, FinishReason] = {"length": "length", "content_filter": "content_filter", "refusal": "refusal"}
+_FINISHED: Mapping[str, FinishReason] = {"length": "length", "content_filter": "content_filter", "refusal": "refusal"}
 _Pieces = defaultdict[str, list[Any]]
 
 
@@ -28,8 +29,9 @@ class Completions:
     reply_name = "a chat completion"
 
     def body(self, request: ChatRequest, options: RequestOptions) -> dict[str, Any]:
-        """Messages and tools pass without a transform."""
-        body: dict[str, Any] = {"model": options.model, "messages": request.messages}
+        """Messages and tools pass without a transform, but for fields of its own messages that the endpoint does not
+        take back."""
+        body: dict[str, Any] = {"model": options.model, "messages": _without(options.learnt, request.messages)}
         if request.tools:
             body["tools"] = request.tools
             body["tool_choice"] = _tool_choice(request.tool_choice, plain=not options.takes("tool_choice"))
@@ -48,6 +50,8 @@ class Completions:
     def said(self, reply: ModelReply) -> Message:
         """The message as it came; a call whose id or arguments are others now keeps its other fields."""
         came = objects(reply.message.get("tool_calls"))
+        if came and not reply.calls:  # none that counts, and nobody will answer them
+            return {name: value for name, value in reply.message.items() if name != "tool_calls"}
         calls = [_known_as(call, known) for call, known in zip(came, reply.calls, strict=True)]
         return {**reply.message, "tool_calls": calls} if calls != came else reply.message
 
@@ -60,7 +64,7 @@ class Completions:
         if not isinstance(message, dict):
             raise MalformedReplyError("a choice without a message")
         calls = _tool_calls(message.get("tool_calls"))
-        finish = _FINISHED.get(choices[0].get("finish_reason"), "tool_calls" if calls else "stop")
+        finish = _FINISHED.get(str(choices[0].get("finish_reason")), "tool_calls" if calls else "stop")
         if message.get("refusal") and not (message.get("content") or calls):
             finish = "refusal"
         return ModelReply(
@@ -93,6 +97,20 @@ class Completions:
         return content if isinstance(content, str) else ""
 
 
+def _without(learnt: frozenset[str], messages: Sequence[Message]) -> Sequence[Message]:
+    refused = frozenset(name.removeprefix(IN_MESSAGES) for name in learnt if name.startswith(IN_MESSAGES))
+    return [_message_without(refused, message) for message in messages] if refused else messages
+
+
+def _message_without(refused: frozenset[str], message: Message) -> Message:
+    if message.get("role") != "assistant":
+        return message
+    kept = {name: value for name, value in message.items() if name not in refused}
+    if calls := objects(message.get("tool_calls")):
+        kept["tool_calls"] = [{name: at for name, at in call.items() if name not in refused} for call in calls]
+    return kept
+
+
 def _tool_choice(choice: str, *, plain: bool) -> str | dict[str, Any]:
     """The choice as the API has it; `plain` for endpoints that know no more than auto and none."""
     if choice in ("auto", "none"):
@@ -115,10 +133,7 @@ def _known_as(call: Json, known: ToolCall) -> Json:
 
 
 def _text(message: Json) -> str:
-    content = message.get("content")
-    if isinstance(content, list):
-        content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return str(content or message.get("refusal") or "")
+    return plain_text(message.get("content")) or str(message.get("refusal") or "")
 
 
 def _tool_calls(raw: Any) -> tuple[ToolCall, ...]:
@@ -134,19 +149,15 @@ def _tool_calls(raw: Any) -> tuple[ToolCall, ...]:
 def _usage(raw: Any) -> dict[str, Any]:
     """The endpoint's own count of tokens, as a reply's fields."""
     usage = raw if isinstance(raw, dict) else {}
-    prompt, output = token_count(usage.get("prompt_tokens")), token_count(usage.get("completion_tokens"))
-    if prompt is None or output is None:
-        return {"estimated": True}
     cached = _detail(usage, "prompt_tokens_details", "cached_tokens")
     if cached is None:
         cached = token_count(usage.get("prompt_cache_hit_tokens"))  # DeepSeek's name for it
-    reasoning = _detail(usage, "completion_tokens_details", "reasoning_tokens")
-    return {
-        "prompt_tokens": prompt,
-        "cached_tokens": min(cached or 0, prompt),
-        "completion_tokens": output,
-        "reasoning_tokens": min(reasoning or 0, output),
-    }
+    return told_usage(
+        prompt=token_count(usage.get("prompt_tokens")),
+        output=token_count(usage.get("completion_tokens")),
+        cached=cached,
+        reasoning=_detail(usage, "completion_tokens_details", "reasoning_tokens"),
+    )
 
 
 def _detail(usage: Json, group: str, name: str) -> int | None:
@@ -223,7 +234,7 @@ class _Call:
                 for inner, piece in value.items() if isinstance(value, dict) else ():
                     if piece is not None:
                         self._function[inner].append(str(piece) if inner == "name" else piece)
-            elif value:
+            elif value and name != "index":  # of the stream, not of the call
                 self._fields[name].append(value)
 
     def whole(self) -> Mapping[str, Any]:

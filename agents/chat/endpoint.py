@@ -7,23 +7,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from orchestrator.config.keys import DEFAULT_BASE_URL
+from orchestrator.config.keys import endpoint_url, is_vendor, key_variable
+from orchestrator.config.secrets import MASK, MIN_LENGTH, is_secret_name
 from orchestrator.config.settings import ModelSettings
 from orchestrator.domain.errors import UserError
 
 SNIPPET_CHARS = 300
 PAIRING = (
-    "A repository's settings file that names a key's variable (api_key_env) or an endpoint (base_url) must name both, "
-    "and be trusted, for the key to go there."
+    "A repository's settings file that names a variable (api_key_env, headers) or an endpoint (base_url) must name "
+    "both, and be trusted, for its value to go there."
 )
 _OURS = frozenset(
     {"model", "messages", "tools", "tool_choice", "stream", "stream_options", "n", "functions", "function_call"}
 )
 
 
+_HEADERS_OF_OURS = frozenset(
+    {"host", "content-type", "content-length", "transfer-encoding", "connection", "accept-encoding", "te", "upgrade"}
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ModelEndpoint:
-    """One model at one address. Messages name model, host and key variable, never the key or the rest of the URL."""
+    """One model at one address. Messages name model, host and variables, never their values or the rest of the URL."""
 
     model: str
     base_url: str = field(repr=False)
@@ -31,10 +37,16 @@ class ModelEndpoint:
     loopback: bool
     key_variable: str
     key: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What is sent beside it, names and values."""
+    api_version: str | None = None
 
     def redacted(self, text: str) -> str:
-        """The text on one line, the key replaced by `***`, cut to a snippet."""
-        line = " ".join((text.replace(self.key, "***") if self.key else text).split())
+        """The text on one line, the key and the values of headers replaced by `***`, cut to a snippet."""
+        values = (self.key, *(value for value in self.headers.values() if len(value) >= MIN_LENGTH))
+        for secret in sorted(filter(None, values), key=len, reverse=True):
+            text = text.replace(secret, MASK)
+        line = " ".join(text.split())
         return line if len(line) <= SNIPPET_CHARS else line[:SNIPPET_CHARS] + "…"
 
 
@@ -45,29 +57,53 @@ def model_endpoint(settings: ModelSettings, env: Mapping[str, str]) -> ModelEndp
     taken = sorted(_OURS & settings.extra.keys())
     if taken:
         raise UserError(f"models.<role>.extra may not contain {', '.join(taken)}: orchestrate sets that itself.")
-    base_url = settings.base_url or env.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
+    base_url = endpoint_url(settings, env.get("OPENAI_BASE_URL"))
     host = _host(base_url)
     return ModelEndpoint(
         model=settings.name,
         base_url=base_url,
         host=host,
         loopback=_is_loopback(host),
-        key_variable=settings.api_key_env,
+        key_variable=key_variable(settings, base_url),
         key=_key(settings, env, base_url),
+        headers={name: _header(name, variable, env) for name, variable in settings.headers.items()},
+        api_version=settings.api_version,
     )
 
 
+def _header(name: str, variable: str, env: Mapping[str, str]) -> str:
+    if name.lower() in _HEADERS_OF_OURS:
+        raise UserError(f"models.<role>.headers may not contain {name}: orchestrate sets that itself.")
+    value = _sendable(variable, env)
+    if not value:
+        raise UserError(
+            f"No value for the header {name}: {variable} is not set, or not meant for this endpoint.",
+            next_step=f"Set {variable}, or take the header out of models.<role>.headers. {PAIRING}",
+        )
+    return value
+
+
 def _key(settings: ModelSettings, env: Mapping[str, str], base_url: str) -> str:
-    variable = settings.api_key_env
-    key = env.get(variable, "").strip()
-    if not key and base_url == DEFAULT_BASE_URL:
+    """The key; none where a header is it already and no variable is named beside that: what OPENAI_API_KEY holds by
+    chance is not meant for an endpoint that has its own."""
+    variable, by_header = key_variable(settings, base_url), any(map(is_secret_name, settings.headers))
+    if by_header and "api_key_env" not in settings.model_fields_set:
+        return ""
+    key = _sendable(variable, env)
+    if not key and is_vendor(base_url) and not by_header:
         raise UserError(
             f"No key for the model endpoint: {variable} is not set, or not meant for it.",
             next_step=f"Set {variable}, or OPENAI_BASE_URL to an endpoint that needs none. {PAIRING}",
         )
-    if not (key.isascii() and key.isprintable()):
-        raise UserError(f"{variable} holds a character that no key has (a line break or a non-ASCII one).")
     return key
+
+
+def _sendable(variable: str, env: Mapping[str, str]) -> str:
+    """The variable's value, as a header can hold it; "" where it is not set."""
+    value = env.get(variable, "").strip()
+    if not (value.isascii() and value.isprintable()):
+        raise UserError(f"{variable} holds a character that no key has (a line break or a non-ASCII one).")
+    return value
 
 
 def _host(base_url: str) -> str:

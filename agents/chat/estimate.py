@@ -14,7 +14,12 @@ CHARS_PER_TOKEN = 3.5
 BYTES_PER_TOKEN_NON_ASCII = 2.0  # CJK about 1.5 a character, Cyrillic 1, an emoji 2
 PER_MESSAGE = 6  # role and separators
 PER_CALL = 12
+OPAQUE_CHARS_PER_TOKEN = 4
 CACHE_SIZE = 20_000
+
+_SAYS_NOTHING = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "type", "role", "status", "phase"})
+_OPAQUE = frozenset({"encrypted_content", "signature", "thought_signature", "data"})
+_CALLS = frozenset({"function_call", "tool_use"})
 
 # Words, numbers by at most two digits (some tokenizers take them one by one), symbols, runs of line breaks.
 _PIECES = re.compile(r"[A-Za-z]+|\d{1,2}|[^\sA-Za-z\d]|\n\s*")
@@ -55,17 +60,22 @@ class Estimator:
 
 
 def message_tokens(message: Message) -> int:
-    """Tokens of one message with its tool calls."""
-    tokens = PER_MESSAGE + _content_tokens(message.get("content"))
-    for call in message.get("tool_calls") or ():
-        function = call.get("function", {})
-        tokens += (
-            PER_CALL + text_tokens(str(function.get("name", ""))) + text_tokens(str(function.get("arguments", "")))
-        )
-    return tokens + (PER_CALL if "tool_call_id" in message else 0)
+    """Tokens of one message, ours or a model's as it came over any wire: its texts and calls wherever they stand in it,
+    and what is encrypted or signed by its length. Nothing nests too deep for it."""
+    tokens, left = PER_MESSAGE + (PER_CALL if "tool_call_id" in message else 0), list(message.items())
+    while left:
+        name, value = left.pop()
+        if isinstance(value, str):
+            tokens += _string_tokens(name, value)
+        elif isinstance(value, Mapping):
+            tokens += PER_CALL if str(value.get("type")) in _CALLS or "function" in value else 0
+            left.extend(value.items())
+        elif isinstance(value, list | tuple):
+            left.extend((name, item) for item in value)
+    return tokens
 
 
-def _content_tokens(content: Any) -> int:
-    if content is None:
+def _string_tokens(name: str, value: str) -> int:
+    if name in _SAYS_NOTHING:
         return 0
-    return text_tokens(content if isinstance(content, str) else json.dumps(content))
+    return math.ceil(len(value) / OPAQUE_CHARS_PER_TOKEN) if name in _OPAQUE else text_tokens(value)

@@ -1,46 +1,34 @@
-"""What a failed request means: try again, change one field, shrink, or give up. Judged by type, status and error code;
-texts are read only where servers have no code of their own for it ("8500 tokens" is not a 500)."""
+"""What a failed request means: try again, change one field, take another wire, shrink, or give up."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
 
 from agents.chat.endpoint import PAIRING, ModelEndpoint
+from agents.chat.refusal import (
+    Refusal,
+    is_context_length,
+    is_exhausted,
+    is_page,
+    is_signature,
+    is_without_tools,
+    other_wires,
+    unsupported_field,
+)
 from orchestrator.domain.errors import ContextLengthError, ModelError, ModelRefusedError, ModelUnavailableError
 
 MAX_RETRY_AFTER_S = 300.0
 
 _RETRYABLE = frozenset({408, 409, 425, 429})
-_CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "string_above_max_length"})
-# OpenAI and Azure, vLLM, llama.cpp (400, and 500 in some versions), Ollama, Anthropic, Gemini, Mistral, TGI, xAI.
-_CONTEXT_TEXT = re.compile(
-    r"maximum (context|model|prompt) length|exceeds?( the)?( model's)?( maximum| available)? context"
-    r"|context (size|length|window)[^.]{0,40}exceeded|exceed context (limit|window)|exceeded max context"
-    r"|longer than the (maximum )?(model|context)"
-    r"|prompt is too long|prompt too long|input is too long|input token count[^.]{0,40}exceeds|must be <= \d+\. given"
-    r"|reduce the length of the (messages|input|prompt)|request too large for",
-    re.IGNORECASE,
+_TAG = re.compile(r"<[^<>]*>")
+_SIGNATURE_WAY_OUT = (
+    "The endpoint does not take back what its model said, so this conversation cannot go on: a proxy or gateway in "
+    "between changes it, or another account or model answers now. Ask the model's own endpoint, then repeat the "
+    "command: the work begins anew from what was recorded."
 )
-_NOT_TAKEN = re.compile(
-    r"unsupported|not supported|n't support|not support|unrecognized|unknown|not permitted|not allowed|invalid|only the"
-    r"|deprecated|requires|must be|instead",
-    re.IGNORECASE,
-)
-_FIELDS = (
-    "temperature",
-    "tool_choice",
-    "max_completion_tokens",
-    "max_tokens",
-    "stream_options",
-    "stream",
-    "response_format",
-)
-_EXHAUSTED_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 
 
 class MalformedReplyError(Exception):
@@ -67,37 +55,29 @@ class UnsupportedFieldError(Exception):
         self.refusal = refusal
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """An error reply, taken apart: HTTP status, the error's code, type and parameter ("" when absent), its text."""
+class NoSuchWireError(Exception):
+    """The endpoint does not have the API that it was asked by; it may name `others`. `refusal` is the error if none is
+    left."""
 
-    status: int
-    message: str
-    codes: frozenset[str] = frozenset()
-    param: str = ""
-    retry_after: float | None = None
-
-
-def endpoint_refusal(status: int, body: Any, retry_after: float | None) -> Refusal:
-    """From an error body in any shape in use: {"error": {...}}, {"error": "..."}, {"message"}, {"detail"}, text."""
-    error = body.get("error", body) if isinstance(body, Mapping) else body
-    if not isinstance(error, Mapping):
-        return Refusal(status, str(error or ""), retry_after=retry_after)
-    message = error.get("message") or error.get("detail") or error
-    codes = frozenset(str(error[name]) for name in ("code", "type") if error.get(name))
-    return Refusal(status, str(message), codes, str(error.get("param") or ""), retry_after)
+    def __init__(self, others: tuple[str, ...], refusal: ModelError) -> None:
+        super().__init__(str(refusal))
+        self.others = others
+        self.refusal = refusal
 
 
-def judge_failure(reply: Refusal, endpoint: ModelEndpoint) -> Exception:
-    """The exception that an error reply stands for: RetryableError, UnsupportedFieldError or a ModelError."""
-    if _is_context_length(reply):
+def judge_failure(reply: Refusal, endpoint: ModelEndpoint, wire: str) -> Exception:
+    """The exception that an error reply over the named wire stands for: RetryableError, UnsupportedFieldError,
+    NoSuchWireError or a ModelError."""
+    if is_context_length(reply):
         return _context_length(reply, endpoint)
-    if reply.codes & _EXHAUSTED_CODES:
+    if is_exhausted(reply) or is_signature(reply) or is_without_tools(reply):
         return _refused(reply, endpoint)
+    others = other_wires(reply, wire)
+    if others is not None:
+        return NoSuchWireError(others, _refused(reply, endpoint))
     if reply.status in _RETRYABLE or reply.status >= 500:
         return _retryable(reply, endpoint)
-    refused = _refused(reply, endpoint)
-    name = _unsupported_field(reply) if reply.status in (400, 422) else ""
+    refused, name = _refused(reply, endpoint), unsupported_field(reply)
     return UnsupportedFieldError(name, refused) if name else refused
 
 
@@ -119,14 +99,6 @@ def _seconds_until(date: str, now: datetime) -> float | None:
         return None
 
 
-def _is_context_length(reply: Refusal) -> bool:
-    if reply.codes & _CONTEXT_CODES or reply.status == 413:
-        return True
-    if reply.status in (401, 402, 403, 404):
-        return False
-    return _CONTEXT_TEXT.search(reply.message) is not None
-
-
 def _context_length(reply: Refusal, endpoint: ModelEndpoint) -> ContextLengthError:
     return ContextLengthError(
         f"The request exceeds the context window of {endpoint.model} at {endpoint.host}: {_told(reply, endpoint)}",
@@ -144,20 +116,6 @@ def _retryable(reply: Refusal, endpoint: ModelEndpoint) -> Exception:
     return RetryableError(reason, reply.retry_after)
 
 
-def _unsupported_field(reply: Refusal) -> str:
-    """The field of ours that the endpoint refuses, or ""."""
-    found = {
-        name: at.start() for name in _FIELDS if (at := re.search(rf"\b{name}(ing)?\b", reply.message, re.IGNORECASE))
-    }
-    if reply.param in _FIELDS:
-        found = {reply.param: 0}
-    if "temperature" in found:
-        return "temperature"
-    refused = bool(_NOT_TAKEN.search(reply.message)) or any("unsupported" in code for code in reply.codes)
-    # "Unsupported parameter: 'max_tokens' … use 'max_completion_tokens' instead" names both: the first is refused.
-    return min(found, key=lambda name: found[name], default="") if refused else ""
-
-
 def _refused(reply: Refusal, endpoint: ModelEndpoint) -> ModelRefusedError:
     return ModelRefusedError(
         f"{endpoint.host} refused the request for model {endpoint.model} (HTTP {reply.status}): "
@@ -168,12 +126,19 @@ def _refused(reply: Refusal, endpoint: ModelEndpoint) -> ModelRefusedError:
 
 def _told(reply: Refusal, endpoint: ModelEndpoint) -> str:
     """What the endpoint said, as a sentence."""
-    text = endpoint.redacted(reply.message) or "no text"
+    said = f"an HTML page: {_TAG.sub(' ', reply.message)}" if is_page(reply.message) else reply.message
+    text = endpoint.redacted(said) or "no text"
     return text if text[-1] in ".!?…" else f"{text}."
 
 
 def _way_out(reply: Refusal, endpoint: ModelEndpoint) -> str:
-    if reply.codes & _EXHAUSTED_CODES or reply.status == 402:
+    if is_signature(reply):
+        return _SIGNATURE_WAY_OUT
+    if is_without_tools(reply):
+        return 'Set tools = "json" in [models.<role>], or choose a model that calls tools.'
+    if 300 <= reply.status < 400:
+        return "Set base_url to where it leads, if you trust that: redirects are not followed, the key would go along."
+    if is_exhausted(reply):
         return f"Add credit to the account of {endpoint.key_variable}, or choose another endpoint with OPENAI_BASE_URL."
     if reply.status in (401, 403) and not endpoint.key:
         return f"No key was sent to {endpoint.host}: set {endpoint.key_variable}. {PAIRING}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from uuid import uuid4
 
+from agents.chat.call_ids import new_call_id
 from agents.chat.port import ChatRequest, Message, ToolSchema
+from agents.chat.wire import objects, plain_text
 from agents.preambles import render_preamble
 from orchestrator.domain.model_io import ToolCall
 
@@ -17,11 +18,6 @@ MAX_STARTS = 400  # places where a JSON value may begin; bounds the work on host
 _NAMES = ("tool", "name", "tool_name", "function")
 _ARGUMENTS = ("arguments", "parameters", "args", "input")
 _DECODER = json.JSONDecoder()
-
-
-def new_call_id() -> str:
-    """A fresh tool call id, for replies that bring none."""
-    return f"call_{uuid4().hex[:16]}"
 
 
 def asked_call(call_id: str, name: str, arguments: Any) -> ToolCall:
@@ -89,7 +85,7 @@ def _call_of(value: Mapping[str, Any]) -> ToolCall | None:
 def as_text_request(request: ChatRequest) -> ChatRequest:
     """The same request for an endpoint without tool calls: tools are described in the system text, calls and results
     are plain messages. The messages' prefix stays as stable as the request's own."""
-    messages = [_as_text_message(message) for message in request.messages]
+    messages, passing = [_as_text_message(message) for message in request.messages], request.passing
     if request.tools and messages:
         first = messages[0]
         if first["role"] == "system":
@@ -98,7 +94,8 @@ def as_text_request(request: ChatRequest) -> ChatRequest:
             messages.insert(0, {"role": "system", "content": tools_text(request.tools)})
         if request.tool_choice not in ("auto", "none"):
             messages.append({"role": "user", "content": _choice_text(request.tool_choice)})
-    return ChatRequest(messages)
+            passing += 1
+    return ChatRequest(messages, passing=passing)
 
 
 def tools_text(tools: Sequence[ToolSchema]) -> str:
@@ -117,25 +114,38 @@ def _choice_text(choice: str) -> str:
     return render_preamble("overlays/json_call_now", call=called)
 
 
-def _as_text_message(message: Message) -> dict[str, Any]:
+def _as_text_message(message: Message) -> Message:
     if message["role"] == "tool":
         return {
             "role": "user",
             "content": f"Result of {message.get('tool_call_id', 'the call')}:\n{message['content']}",
         }
-    calls = message.get("tool_calls")
-    if not calls:
-        return {"role": message["role"], "content": message.get("content") or ""}
-    asked = [_written_call(call) for call in calls]
+    asked = [_written_call(*call) for call in _said_calls(message)]
+    if not asked:  # what came over a wire of items or blocks goes back so
+        plain = isinstance(message.get("content") or "", str) and "output" not in message
+        return {"role": message["role"], "content": message.get("content") or ""} if plain else message
     written = json.dumps(asked[0] if len(asked) == 1 else {"tool_calls": asked}, ensure_ascii=False)
-    text = message.get("content") or ""
-    return {"role": "assistant", "content": "\n".join(part for part in (text, written) if part)}
+    return {"role": "assistant", "content": "\n".join(part for part in (_said_text(message), written) if part)}
 
 
-def _written_call(call: Mapping[str, Any]) -> dict[str, Any]:
-    function = call["function"]
+def _said_text(message: Message) -> str:
+    items = objects(message.get("output")) or (message,)
+    told = (plain_text(item.get("content")) for item in items if item.get("type") != "reasoning")
+    return "\n".join(filter(None, told))
+
+
+def _said_calls(message: Message) -> Iterator[tuple[Any, Any, Any]]:
+    """The (id, name, arguments) of the calls in an assistant's message of any wire."""
+    for call in objects(message.get("tool_calls")):
+        yield call["id"], call["function"]["name"], call["function"]["arguments"]
+    for item in (*objects(message.get("output")), *objects(message.get("content"))):
+        if item.get("type") in ("function_call", "tool_use"):
+            yield item.get("call_id") or item.get("id"), item.get("name"), item.get("arguments") or item.get("input")
+
+
+def _written_call(call_id: Any, name: Any, arguments: Any) -> dict[str, Any]:
     try:
-        arguments = json.loads(function["arguments"])
-    except ValueError:
-        arguments = function["arguments"]
-    return {"tool": function["name"], "arguments": arguments, "id": call["id"]}
+        value = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except (ValueError, RecursionError):
+        value = arguments
+    return {"tool": name, "arguments": value, "id": call_id}

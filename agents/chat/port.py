@@ -17,11 +17,13 @@ ToolSchema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """One completion request. `tool_choice` is `auto`, `required`, `none` or a tool's name."""
+    """One completion request. `tool_choice` is `auto`, `required`, `none` or a tool's name. The last `passing` messages
+    are of this request alone: what stands before them begins the next one too, unless the window is compacted."""
 
     messages: Sequence[Message]
     tools: Sequence[ToolSchema] = ()
     tool_choice: str = "auto"
+    passing: int = 0
 
 
 def to_nobody(_text: str) -> None:

@@ -1,62 +1,104 @@
-"""A dated price table for common models. A price in the settings wins; a model that is not here has no price."""
+"""What a model costs and holds: by the settings, else by the list that genai-prices ships. That list is part of the
+installed package and never fetched: it is as new as the package."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
+from agents.chat.endpoint import ModelEndpoint
 from orchestrator.config.settings import PriceSettings
 from orchestrator.domain.model_io import ModelReply
 
-AS_OF = "2026-06-30"
+if TYPE_CHECKING:
+    from genai_prices.types import ModelInfo
 
-# US dollars per million tokens: input, cached input, output. Standard tier, the endpoints' own list prices.
-_TABLE: dict[str, tuple[float, float, float]] = {
-    "gpt-5.5": (5.00, 0.50, 30.00),
-    "gpt-5.4": (2.50, 0.25, 15.00),
-    "gpt-5.4-mini": (0.75, 0.075, 4.50),
-    "gpt-5.4-nano": (0.20, 0.02, 1.25),
-    "gpt-5.2": (1.75, 0.175, 14.00),
-    "gpt-5.1": (1.25, 0.125, 10.00),
-    "gpt-5": (1.25, 0.125, 10.00),
-    "gpt-5-codex": (1.25, 0.125, 10.00),
-    "gpt-5-mini": (0.25, 0.025, 2.00),
-    "gpt-5-nano": (0.05, 0.005, 0.40),
-    "gpt-4.1": (2.00, 0.50, 8.00),
-    "gpt-4.1-mini": (0.40, 0.10, 1.60),
-    "gpt-4.1-nano": (0.10, 0.025, 0.40),
-    "gpt-4o": (2.50, 1.25, 10.00),
-    "gpt-4o-mini": (0.15, 0.075, 0.60),
-    "o3": (2.00, 0.50, 8.00),
-    "o3-mini": (1.10, 0.55, 4.40),
-    "o4-mini": (1.10, 0.275, 4.40),
-    "claude-opus-4-5": (5.00, 0.50, 25.00),
-    "claude-opus-4-1": (15.00, 1.50, 75.00),
-    "claude-sonnet-4-5": (3.00, 0.30, 15.00),
-    "claude-sonnet-4": (3.00, 0.30, 15.00),
-    "claude-haiku-4-5": (1.00, 0.10, 5.00),
-    "gemini-2.5-flash": (0.30, 0.03, 2.50),
-    "gemini-2.5-flash-lite": (0.10, 0.01, 0.40),
+# Who serves these names behind an address that the list does not know, a proxy say, serves the model itself. Names of
+# open weights are not among them: who runs those on an own machine pays nobody's list price.
+_OWN_NAMES = re.compile(r"(?:gpt-\d|chatgpt-|codex-|o[134](?:$|-)|claude-|gemini-)")
+
+
+@dataclass(frozen=True, slots=True)
+class Tariff:
+    """Prices by the length of the prompt: `above` are those for prompts of more than so many tokens, ascending; they
+    then hold for all of its tokens, and for the reply's."""
+
+    base: PriceSettings
+    above: tuple[tuple[int, PriceSettings], ...] = ()
+
+    def of(self, prompt_tokens: int) -> PriceSettings:
+        """The prices for a prompt of that length."""
+        return next((price for start, price in reversed(self.above) if prompt_tokens > start), self.base)
+
+
+class PriceList:
+    """One model's prices and context window at one endpoint; settings win over the list."""
+
+    def __init__(self, endpoint: ModelEndpoint, override: PriceSettings | None = None) -> None:
+        self._override = override
+        self._listed, self.by_address = _listed(endpoint)
+
+    @property
+    def context_window(self) -> int | None:
+        """Tokens, or None where the list does not say."""
+        return self._listed.context_window if self._listed else None
+
+    def tariff(self, now: datetime) -> Tariff | None:
+        """The prices at that time: some change on a day, some by the hour. None when they are unknown, which is a state
+        of its own."""
+        if self._override is not None:
+            return Tariff(self._override)
+        return _tariff(self._listed.get_prices(now)) if self._listed and self._listed.prices else None
+
+
+def _listed(endpoint: ModelEndpoint) -> tuple[ModelInfo | None, bool]:
+    """The list's entry, and whether it is of the provider whose address it is; else it is by the name alone."""
+    from genai_prices.data_snapshot import get_snapshot  # 80 ms of data, which only a chat needs
+
+    known = get_snapshot()
+    for by_address in (True, False):
+        if not by_address and not _OWN_NAMES.match(endpoint.model):
+            break
+        url = endpoint.base_url if by_address else None
+        with suppress(LookupError):
+            return known.find_provider_model(endpoint.model, None, None, url)[1], by_address
+    return None, False
+
+
+_FIELDS = {
+    "input": "input_mtok",
+    "cached_input": "cache_read_mtok",
+    "cache_write": "cache_write_mtok",
+    "output": "output_mtok",
 }
 
-# Only a date or "latest" may follow a known name: gpt-5-pro is not a dated gpt-5, and costs twelve times as much.
-_DATED = re.compile(r"[-@](\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|\d{2}-\d{4}|\d{2}-\d{2}|latest)")
+
+def _tariff(listed: Any) -> Tariff | None:
+    """The list's prices for text; a model that it gives none for, or only half of them, has no price."""
+    told = {field: getattr(listed, name) for field, name in _FIELDS.items() if getattr(listed, name) is not None}
+    if not {"input", "output"} <= told.keys():
+        return None
+    starts = sorted({tier.start for price in told.values() for tier in getattr(price, "tiers", ())})
+    return Tariff(_prices(told, 0), tuple((start, _prices(told, start + 1)) for start in starts))
 
 
-def price_of(model: str, override: PriceSettings | None = None) -> PriceSettings | None:
-    """The model's price per million tokens, or None when it is unknown, which is a state of its own."""
-    if override is not None:
-        return override
-    for name in sorted(_TABLE, key=len, reverse=True):
-        rest = model.removeprefix(name)
-        if rest != model and (rest == "" or _DATED.fullmatch(rest)):
-            prompt, cached, output = _TABLE[name]
-            return PriceSettings(input=prompt, cached_input=cached, output=output)
-    return None
+def _prices(told: dict[str, Any], prompt_tokens: int) -> PriceSettings:
+    return PriceSettings(**{field: float(_at(price, prompt_tokens)) for field, price in told.items()})
 
 
-def cost_usd(price: PriceSettings, reply: ModelReply) -> float:
+def _at(price: Any, prompt_tokens: int) -> Any:
+    tiers: Sequence[Any] = getattr(price, "tiers", ())
+    return next((tier.price for tier in reversed(tiers) if prompt_tokens > tier.start), getattr(price, "base", price))
+
+
+def cost_usd(tariff: Tariff, reply: ModelReply) -> float:
     """US dollars of one reply. Tokens that the endpoint's cache served or took in are part of the prompt's, and priced
     apart; reasoning is part of the completion's, and is not."""
+    price = tariff.of(reply.prompt_tokens)
     cached = min(reply.cached_tokens, reply.prompt_tokens)
     written = min(reply.cache_write_tokens, reply.prompt_tokens - cached)
     prompt = (reply.prompt_tokens - cached - written) * price.input
@@ -64,8 +106,9 @@ def cost_usd(price: PriceSettings, reply: ModelReply) -> float:
     return (prompt + served + kept + reply.completion_tokens * price.output) / 1_000_000
 
 
-def most_cost_usd(price: PriceSettings, prompt_tokens: int, completion_tokens: int) -> float:
+def most_cost_usd(tariff: Tariff, prompt_tokens: int, completion_tokens: int) -> float:
     """What a request may cost, whatever the endpoint's cache holds."""
+    price = tariff.of(prompt_tokens)
     dearest = max(price.input, _or_input(price.cached_input, price), _or_input(price.cache_write, price))
     return (prompt_tokens * dearest + completion_tokens * price.output) / 1_000_000
 

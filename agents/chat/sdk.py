@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
 import openai
@@ -14,6 +15,10 @@ import openai
 from agents.chat.endpoint import ModelEndpoint
 from agents.chat.exchange import Line
 from agents.chat.wire import Json
+from orchestrator.domain.errors import UserError
+
+if TYPE_CHECKING:
+    import anthropic
 
 LATER_S = 1.0  # a client's own timeout comes behind ours, which knows what to say
 
@@ -47,20 +52,26 @@ class OpenAISdk:
 
     def __init__(self, endpoint: ModelEndpoint) -> None:
         self._endpoint = endpoint
-        self._headers: Any = {} if endpoint.key else {"Authorization": openai.Omit()}
+        self._headers = headers_of(endpoint, "Authorization", openai.Omit())
 
     def connect(self, line: Line, idle_s: float, total_s: float) -> openai.OpenAI:
         """A client that does not retry by itself."""
         timeout = openai.Timeout(total_s + LATER_S, connect=idle_s)
-        # A proxy of the environment never stands between us and a loopback endpoint.
-        trust_env, hooks = not self._endpoint.loopback, {"request": [line.watch]}
-        http = openai.DefaultHttpxClient(trust_env=trust_env, timeout=timeout, event_hooks=hooks)
+        # A proxy of the environment never stands between us and a loopback endpoint. No redirect is followed: what we
+        # send, headers that hold a key among it, goes to the host that it was paired with and to no other.
+        http = openai.DefaultHttpxClient(
+            trust_env=not self._endpoint.loopback,
+            timeout=timeout,
+            event_hooks={"request": [line.watch]},
+            follow_redirects=False,
+        )
         return openai.OpenAI(
             api_key=self._endpoint.key or "none",  # without a key the header is left out
             base_url=self._endpoint.base_url,
             max_retries=0,
             timeout=timeout,
             http_client=http,
+            default_query=query_of(self._endpoint),
         )
 
     def post(self, client: openai.OpenAI, path: str, body: Json) -> AbstractContextManager[httpx2.Response]:
@@ -72,6 +83,71 @@ class OpenAISdk:
         return got(client, path, headers=self._headers, stream_cls=openai.Stream[Any])
 
 
+class AnthropicSdk:
+    """The anthropic client: Messages. Raises UserError where the extra is not installed."""
+
+    def __init__(self, endpoint: ModelEndpoint) -> None:
+        try:
+            import anthropic
+        except ImportError:
+            raise UserError(
+                'api = "messages" needs the anthropic package.',
+                next_step="Install the extra (`pip install 'orchestrate[anthropic]'`), or set another api in "
+                "[models.<role>].",
+            ) from None
+        self._library = anthropic
+        self._endpoint = endpoint
+        self._headers = headers_of(endpoint, "Authorization", anthropic.Omit())
+        self.status_error = anthropic.APIStatusError
+        self.connection_error = anthropic.APIConnectionError
+
+    def connect(self, line: Line, idle_s: float, total_s: float) -> anthropic.Anthropic:
+        """A client that does not retry by itself, and that takes no credentials, headers or tracing from the
+        environment: what goes to an endpoint is what was paired with it."""
+        library, timeout = self._library, self._library.Timeout(total_s + LATER_S, connect=idle_s)
+        trust_env, hooks = not self._endpoint.loopback, {"request": [line.watch]}
+        http = library.DefaultHttpxClient(
+            trust_env=trust_env, timeout=timeout, follow_redirects=False, event_hooks=hooks
+        )
+        client: anthropic.Anthropic = library.Anthropic(
+            api_key=self._endpoint.key or "none",
+            base_url=messages_base_url(self._endpoint.base_url),
+            max_retries=0,
+            timeout=timeout,
+            open_telemetry=False,
+            http_client=http,
+            default_query=query_of(self._endpoint),
+        )
+        client._custom_headers = {}  # those of ANTHROPIC_CUSTOM_HEADERS
+        return client
+
+    def post(self, client: anthropic.Anthropic, path: str, body: Json) -> AbstractContextManager[httpx2.Response]:
+        """Send a body and open the response, unread."""
+        return posted(client, path, body, headers=self._headers, stream_cls=self._library.Stream[Any])
+
+    def get(self, client: anthropic.Anthropic, path: str) -> AbstractContextManager[httpx2.Response]:
+        """Open what stands at a path, or at an address, unread."""
+        return got(client, path, headers=self._headers, stream_cls=self._library.Stream[Any])
+
+
+def messages_base_url(base_url: str) -> str:
+    """The address below which `/messages` stands: some write it with `/v1`, as for other libraries, some without."""
+    parts = urlsplit(base_url)
+    path = parts.path.rstrip("/")
+    return urlunsplit(parts._replace(path=path if path.endswith("/v1") else f"{path}/v1"))
+
+
+def headers_of(endpoint: ModelEndpoint, of_key: str, omit: Any) -> dict[str, Any]:
+    """The endpoint's own headers; that of the key is left out where there is no key."""
+    own = {of_key if name.lower() == of_key.lower() else name: value for name, value in endpoint.headers.items()}
+    return own if endpoint.key else {of_key: omit, **own}
+
+
+def query_of(endpoint: ModelEndpoint) -> dict[str, object]:
+    """What is added to every address."""
+    return {"api-version": endpoint.api_version} if endpoint.api_version else {}
+
+
 @contextmanager
 def posted(client: Any, path: str, body: Json, *, headers: Any, stream_cls: Any) -> Iterator[httpx2.Response]:
     """POST by a client of either library, which were generated alike: with this cast_to the response itself is given,
@@ -79,8 +155,9 @@ def posted(client: Any, path: str, body: Json, *, headers: Any, stream_cls: Any)
     more: Any = {"cast_to": httpx2.Response, "options": {"headers": headers}, "stream": True, "stream_cls": stream_cls}
     try:
         response = client.post(path, body=body, **more)
-    except UnicodeEncodeError:  # a lone surrogate in a message, which no UTF-8 can hold
-        clean = json.loads(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"))
+    except ValueError:  # a lone surrogate in a message, which no UTF-8 can hold, or a number that no JSON can
+        written = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        clean = json.loads(written, parse_constant=lambda _name: None)
         response = client.post(path, body=clean, **more)
     with closing(response):
         yield response

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from agents.chat.call_ids import new_call_id
 from agents.chat.failures import MalformedReplyError
-from agents.chat.json_tools import new_call_id
 from agents.chat.port import ChatRequest, Message
 from orchestrator.domain.model_io import ModelReply, ToolCall
 
@@ -63,7 +63,8 @@ class Wire(Protocol):
         """The reply's message as it is sent back: as it came, but for ids and arguments of calls that were changed."""
 
     def reply(self, answer: Json) -> ModelReply:
-        """The reply in an answer that came whole, `estimated` where it tells no usage. Raises MalformedReplyError."""
+        """The reply in an answer that came whole, `estimated` where it tells no usage. Raises MalformedReplyError, and
+        ContextLengthError where the answer says that it has no room."""
 
     def joined(self, events: Sequence[Json]) -> Json:
         """The events of a stream as the answer that would have come whole, with `error` where one brought an error.
@@ -90,6 +91,35 @@ def decode_reply(body: bytes) -> Json:
 def token_count(value: Any) -> int | None:
     """A number of tokens as an endpoint tells it; None for what can be none."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS else None
+
+
+def told_usage(
+    *,
+    prompt: int | None,
+    output: int | None,
+    cached: int | None = None,
+    cache_write: int | None = None,
+    reasoning: int | None = None,
+) -> dict[str, Any]:
+    """An endpoint's own counts of tokens as a reply's fields; `estimated` where they are missing or cannot be: there is
+    no prompt of nothing. Parts are no more than what they are parts of."""
+    if not prompt or output is None:
+        return {"estimated": True}
+    read = min(cached or 0, prompt)
+    return {
+        "prompt_tokens": prompt,
+        "cached_tokens": read,
+        "cache_write_tokens": min(cache_write or 0, prompt - read),
+        "completion_tokens": output,
+        "reasoning_tokens": min(reasoning or 0, output),
+    }
+
+
+def plain_text(content: Any) -> str:
+    """A message's content as text: the texts of its parts, where it has parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in objects(content))
+    return content if isinstance(content, str) else ""
 
 
 def objects(value: Any) -> list[Json]:

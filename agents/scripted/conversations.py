@@ -6,11 +6,21 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
-from typing import Any
 
+from agents.scripted.form import (
+    SIGNED,
+    AskedReply,
+    BadRequestError,
+    Json,
+    NumberedCall,
+    ScriptedForm,
+    ScriptedTokens,
+    ScriptedTurn,
+    StreamEvent,
+)
+from agents.scripted.prompt_cache import MarkedPrefixes, SeenPrompt
 from agents.scripted.script import Script, ScriptedConversation, ScriptedFault, ScriptedReply
 from orchestrator.domain.tools import CONTROL_TOOLS
 
@@ -20,11 +30,12 @@ _CHARS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class ScriptedAnswer:
-    """What to send: a status and a JSON body, spoilt by `fault`. `take_back` gives the reply back to the script when
-    the client is gone before it was sent, so that its successor gets it."""
+    """What to send: a status and a JSON body, or the `events` of a stream in its place, spoilt by `fault`. `take_back`
+    gives the reply back to the script when the client is gone before it was sent, so that its successor gets it."""
 
     status: int
-    body: Mapping[str, Any]
+    body: Json
+    events: Sequence[StreamEvent] = ()
     fault: ScriptedFault | None = None
     latency_s: float = 0.0
     take_back: Callable[[], None] = lambda: None
@@ -32,14 +43,13 @@ class ScriptedAnswer:
 
 @dataclass(slots=True)
 class _Progress:
-    """One conversation: how many replies were consumed, and the last request's messages with their tokens."""
+    """One conversation: how many replies were consumed, and what the last request asked."""
 
     key: str
     conversation: ScriptedConversation
     position: int = 0
     calls: int = 0
-    messages: Sequence[Any] = ()
-    tokens: list[int] = field(default_factory=list)
+    prompt: SeenPrompt = field(default_factory=SeenPrompt)
 
 
 class Conversations:
@@ -50,40 +60,66 @@ class Conversations:
         self._script = script
         self._lock = threading.Lock()
         self._progress: dict[str, _Progress] = {}
+        self._prefixes = MarkedPrefixes()
 
-    def answer(self, request: Mapping[str, Any]) -> ScriptedAnswer:
-        """The answer to a chat completion request, and one step on in its conversation."""
-        messages = request.get("messages")
-        if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
-            return _refused("The request has no list of messages.")
-        system, assignment = _first(messages, "system"), _first(messages, "user")
-        key = hashlib.sha256(f"{system}\0{assignment}".encode("utf-8", "replace")).hexdigest()[:12]
-        role = _role(request.get("tools") or (), system)
-        with self._lock:
-            progress = self._progress.get(key) or self._begin(key, role, assignment)
-            if progress is None:
-                return _refused(self._no_match(role, assignment))
-            return self._next(progress, request, messages)
+    def answer(self, form: ScriptedForm, body: Json) -> ScriptedAnswer:
+        """The answer to a request in this form, and one step on in its conversation."""
+        try:
+            asked = form.asked(body)
+            key = hashlib.sha256(f"{asked.system}\0{asked.assignment}".encode("utf-8", "replace")).hexdigest()[:12]
+            with self._lock:
+                return self._next(self._progress.get(key) or self._begin(key, asked), form, asked)
+        except BadRequestError as error:
+            kind = "script_error" if error.code == "script_error" else "invalid_request_error"
+            return ScriptedAnswer(400, form.error(error.message, kind=kind, code=error.code, param=error.param))
 
-    def _begin(self, key: str, role: str | None, assignment: str) -> _Progress | None:
+    def _begin(self, key: str, asked: AskedReply) -> _Progress:
+        role = _role(asked)
         for conversation in self._script.conversations:
-            if conversation.when.matches(role, assignment):
+            if conversation.when.matches(role, asked.assignment):
                 return self._progress.setdefault(key, _Progress(key, conversation))
-        return None
+        raise _not_scripted(self._no_match(role, asked.assignment))
 
-    def _next(self, progress: _Progress, request: Mapping[str, Any], messages: Sequence[Any]) -> ScriptedAnswer:
+    def _next(self, progress: _Progress, form: ScriptedForm, asked: AskedReply) -> ScriptedAnswer:
         limit = progress.conversation.context_chars
-        if limit is not None and (size := len(json.dumps(messages))) > limit:
+        if limit is not None and (size := len(json.dumps(asked.items))) > limit:
             message = f"This model's maximum context length is {limit} characters. However, your messages have {size}."
-            return _refused(message, "invalid_request_error", "context_length_exceeded")
+            raise BadRequestError(message, "context_length_exceeded")
         reply = progress.conversation.reply_at(progress.position)
         if reply is None:
-            return _refused(f"The script has no reply number {progress.position + 1} for this conversation.")
-        usage = _usage(progress, messages, reply)
+            raise _not_scripted(f"The script has no reply number {progress.position + 1} for this conversation.")
+        tokens = self._tokens(progress, asked, reply)
         taken = progress.position
         progress.position += 1
-        body = _completion(progress, reply, usage, request)
-        return ScriptedAnswer(200, body, reply.fault, reply.latency_ms / 1000, lambda: self._take_back(progress, taken))
+        whole = form.whole(_turn(progress, reply, tokens, asked.model))
+        return ScriptedAnswer(
+            200,
+            whole,
+            tuple(form.events(whole, asked)) if asked.streamed and self._script.streams else (),
+            reply.fault,
+            reply.latency_ms / 1000,
+            lambda: self._take_back(progress, taken),
+        )
+
+    def _tokens(self, progress: _Progress, asked: AskedReply, reply: ScriptedReply) -> ScriptedTokens:
+        """Deterministic counts; cached are the tokens of the items that the conversation's last request began with too,
+        or of a prefix that some request marked."""
+        prompt, same = progress.prompt.followed_by(asked.items)
+        marks = asked.marks or ()
+        read = same if asked.marks is None else self._prefixes.held(prompt, marks)
+        if not (reply.fault and reply.fault.instead):
+            progress.prompt = prompt
+            self._prefixes.keep(prompt, marks)
+        written = len(reply.text) + sum(len(json.dumps(call.arguments)) + len(call.tool) for call in reply.all_calls)
+        reasoning = len(reply.reasoning) // _CHARS_PER_TOKEN
+        told = reply.fault.usage if reply.fault else None
+        return ScriptedTokens(
+            prompt=told[0] if told else sum(prompt.tokens),
+            output=told[1] if told else 1 + written // _CHARS_PER_TOKEN + reasoning,
+            cached=sum(prompt.tokens[:read]),
+            written=sum(prompt.tokens[read : max(marks, default=0)]),
+            reasoning=reasoning,
+        )
 
     def _take_back(self, progress: _Progress, position: int) -> None:
         with self._lock:
@@ -101,64 +137,29 @@ class Conversations:
         )
 
 
-def _role(tools: Sequence[Any], system: str) -> str | None:
+def _role(asked: AskedReply) -> str | None:
     """The role by its submit tool; in JSON tool mode the tools stand in the system text."""
-    offered = {tool.get("function", {}).get("name") for tool in tools if isinstance(tool, dict)}
-    if not offered:
-        offered = set(re.findall(r"^- (\w+):", system, re.MULTILINE))
+    offered = asked.tools or set(re.findall(r"^- (\w+):", asked.system, re.MULTILINE))
     return next((role for tool, role in _ROLE_BY_TOOL.items() if tool in offered), None)
 
 
-def _first(messages: Sequence[Mapping[str, Any]], role: str) -> str:
-    content = next((message.get("content") for message in messages if message.get("role") == role), "")
-    return content if isinstance(content, str) else json.dumps(content)
+def _turn(progress: _Progress, reply: ScriptedReply, tokens: ScriptedTokens, model: str) -> ScriptedTurn:
+    """The reply with ids that no other of any conversation has; the same again when the whole run is repeated."""
+    first, fault = progress.calls + 1, reply.fault or ScriptedFault()
+    progress.calls += len(reply.all_calls)
+    end = SIGNED if reply.reasoning else ""
+    return ScriptedTurn(
+        number=f"{progress.key}-{progress.position}",
+        model=model,
+        reply=reply,
+        calls=tuple(
+            NumberedCall(call.id or f"call_{progress.key}_{number}{end}", call)
+            for number, call in enumerate(reply.all_calls, first)
+        ),
+        tokens=None if fault.no_usage else tokens,
+        empty=fault.empty_choices,
+    )
 
 
-def _usage(progress: _Progress, messages: Sequence[Any], reply: ScriptedReply) -> dict[str, Any]:
-    """Deterministic tokens; cached are those of the messages that the conversation's last request began with too."""
-    pairs = zip(progress.messages, messages, strict=False)
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    tokens = progress.tokens[:same] + [4 + len(json.dumps(item)) // _CHARS_PER_TOKEN for item in messages[same:]]
-    if not (reply.fault and reply.fault.instead):
-        progress.messages, progress.tokens = messages, tokens
-    written = len(reply.text) + sum(len(json.dumps(call.arguments)) + len(call.tool) for call in reply.all_calls)
-    output = 1 + written // _CHARS_PER_TOKEN
-    return {
-        "prompt_tokens": sum(tokens),
-        "completion_tokens": output,
-        "total_tokens": sum(tokens) + output,
-        "prompt_tokens_details": {"cached_tokens": sum(tokens[:same])},
-    }
-
-
-def _completion(
-    progress: _Progress, reply: ScriptedReply, usage: Mapping[str, Any], request: Mapping[str, Any]
-) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": reply.text or None}
-    if reply.all_calls:
-        message["tool_calls"] = [_tool_call(progress, call.tool, call.arguments) for call in reply.all_calls]
-    finish = reply.finish_reason or ("tool_calls" if reply.all_calls else "stop")
-    fault = reply.fault or ScriptedFault()
-    body: dict[str, Any] = {
-        "id": f"chatcmpl-{progress.key}-{progress.position}",
-        "object": "chat.completion",
-        "created": 0,
-        "model": request.get("model") or "scripted",
-        "choices": [] if fault.empty_choices else [{"index": 0, "finish_reason": finish, "message": message}],
-    }
-    return body if fault.no_usage else body | {"usage": usage}
-
-
-def _tool_call(progress: _Progress, tool: str, arguments: Mapping[str, Any] | str) -> dict[str, Any]:
-    """A call with an id that no other call of any conversation has; the same again when the whole run is repeated."""
-    progress.calls += 1
-    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    return {
-        "id": f"call_{progress.key}_{progress.calls}",
-        "type": "function",
-        "function": {"name": tool, "arguments": written},
-    }
-
-
-def _refused(message: str, kind: str = "script_error", code: str = "script_error") -> ScriptedAnswer:
-    return ScriptedAnswer(400, {"error": {"message": message, "type": kind, "code": code, "param": None}})
+def _not_scripted(message: str) -> BadRequestError:
+    return BadRequestError(message, "script_error")

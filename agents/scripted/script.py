@@ -12,11 +12,12 @@ conversations:
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -24,6 +25,8 @@ from pydantic_core import ErrorDetails
 
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.tools import ToolRole
+
+ApiName = Literal["chat", "responses", "messages"]
 
 
 class _Entry(BaseModel):
@@ -56,10 +59,16 @@ class When(_Entry):
 
 class ScriptedCall(_Entry):
     """One tool call, as {tool, arguments} or [tool, arguments]. Arguments that are a string are sent as they are, so
-    that they may be broken JSON; nothing checks that the tool exists."""
+    that they may be broken JSON; nothing checks that the tool exists. `id` is a fresh one unless it is given."""
 
     tool: str
     arguments: dict[str, Any] | str = Field(default_factory=dict)
+    id: str | None = None
+
+    @property
+    def arguments_json(self) -> str:
+        """The arguments as they are sent."""
+        return self.arguments if isinstance(self.arguments, str) else json.dumps(self.arguments)
 
     @model_validator(mode="before")
     @classmethod
@@ -73,7 +82,7 @@ class ScriptedCall(_Entry):
 
 class ScriptedFault(_Entry):
     """What goes wrong with one reply. `status` (with `body`, `retry_after`), `html`, `hang_s` and `close` come instead
-    of the reply; `drip`, `stall_s`, `cut`, `no_usage` and `empty_choices` spoil it."""
+    of the reply; `drip`, `stall_s`, `cut`, `no_usage`, `usage` and `empty_choices` spoil it."""
 
     status: int | None = Field(default=None, ge=200, le=599)
     body: str | dict[str, Any] = "scripted fault"
@@ -88,6 +97,8 @@ class ScriptedFault(_Entry):
     cut: bool = False
     """Half of the body, then the connection is closed."""
     no_usage: bool = False
+    usage: tuple[int, int] | None = None
+    """Tokens of prompt and reply that are told instead of the true ones."""
     empty_choices: bool = False
 
     @property
@@ -97,15 +108,23 @@ class ScriptedFault(_Entry):
 
 
 class ScriptedReply(_Entry):
-    """One reply: text, tool calls, or both; `times` over, each after `latency_ms`."""
+    """One reply: text, tool calls, or both; `times` over, each after `latency_ms`. Its `reasoning` (true: some) comes
+    signed, and a later request that holds the reply without it, or changed, is refused as the provider does.
+    `finish_reason` is in the words of chat completions, and `refusal`; each API has its own for it."""
 
     text: str = ""
+    reasoning: str = ""
     call: ScriptedCall | None = None
     calls: tuple[ScriptedCall, ...] = ()
     times: int = Field(default=1, ge=1, le=10_000)
     latency_ms: float = Field(default=0, ge=0)
     finish_reason: str | None = None
     fault: ScriptedFault | None = None
+
+    @field_validator("reasoning", mode="before")
+    @classmethod
+    def _some(cls, value: Any) -> Any:
+        return "I think about it first." if value is True else value or ""
 
     @property
     def all_calls(self) -> tuple[ScriptedCall, ...]:
@@ -142,11 +161,12 @@ class ScriptedConversation(_Entry):
 
 
 class Script(_Entry):
-    """A whole script: the model's name, the context length that /v1/models tells (None: it does not) or, as llama.cpp
-    does it, /props, whether replies are streamed when they are asked for so (else they come whole all the same), and
-    conversations of which the first that matches is taken."""
+    """A whole script: the model's name, the APIs that it speaks, the context length that /v1/models tells (None: it
+    does not) or, as llama.cpp does it, /props, whether replies are streamed when they are asked for so (else they come
+    whole all the same), and conversations of which the first that matches is taken."""
 
     model: str = "scripted"
+    apis: tuple[ApiName, ...] = ("chat", "responses", "messages")
     context_length: int | None = Field(default=None, ge=1)
     llama_cpp: bool = False
     streams: bool = True

@@ -1,4 +1,4 @@
-"""The scripted model: an HTTP server on loopback that speaks /v1/chat/completions and answers by a script.
+"""The scripted model: an HTTP server on loopback that speaks the APIs of agents.scripted.forms and answers by a script.
 
 The demo and the tests talk to it through the same adapter and the same wire as to any endpoint.
 `python -m agents.scripted.server SCRIPT [--port N]` serves one until it is interrupted.
@@ -16,21 +16,25 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from agents.scripted.conversations import Conversations, ScriptedAnswer
 from agents.scripted.events import event_stream
+from agents.scripted.form import ScriptedForm
+from agents.scripted.forms import FORMS, spoken_form, spoken_paths
 from agents.scripted.script import Script, ScriptedFault, load_script
 from orchestrator.domain.errors import UserError
 
 
 class ScriptedModel:
-    """A running scripted model. `base_url` is what OPENAI_BASE_URL takes; `requests` are the bodies it was sent, in
-    order, and `authorizations` the headers with them."""
+    """A running scripted model. `base_url` is what OPENAI_BASE_URL takes; `requests` are what it was sent, in
+    order, `bodies` the same as bytes, `paths` where to and `authorizations` the headers with them."""
 
     def __init__(self, script: Script, *, port: int = 0, keep_requests: bool = True) -> None:
         self.script = script
         self.requests: list[Mapping[str, Any]] = []
+        self.bodies: list[bytes] = []
+        self.paths: list[str] = []
         self.authorizations: list[str] = []
         self.stopping = threading.Event()
         self.keep_requests = keep_requests
@@ -110,36 +114,41 @@ class _Connection(BaseHTTPRequestHandler):
         elif self.path == "/props" and script.llama_cpp:
             self._send(200, {"default_generation_settings": {"n_ctx": script.context_length}, "total_slots": 1})
         else:
-            self._send(404, _error(f"There is no {self.path} here; try /v1/chat/completions."))
+            self._absent()
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        if not self.path.endswith("/chat/completions"):
-            return self._send(404, _error(f"There is no {self.path} here; try /v1/chat/completions."))
+        model = self.server.model
+        form = spoken_form(model.script, self.path)
+        if form is None:
+            return self._absent()
         try:
             body = json.loads(raw)
         except ValueError as error:
-            return self._send(400, _error(f"The request is no JSON: {error}"))
-        model = self.server.model
+            return self._send(400, form.error(f"The request is no JSON: {error}", kind="scripted"))
         if model.keep_requests:
             model.requests.append(body)
+            model.bodies.append(raw)
+            model.paths.append(self.path)
             model.authorizations.append(self.headers.get("Authorization", ""))
-        streamed = model.script.streams and body.get("stream") is True
-        usage = streamed and bool((body.get("stream_options") or {}).get("include_usage"))
-        return self._deliver(model.conversations.answer(body), _Form(streamed=streamed, usage=usage))
+        return self._deliver(form, model.conversations.answer(form, body))
 
-    def _deliver(self, answer: ScriptedAnswer, form: _Form) -> None:
+    def _absent(self) -> None:
+        paths = spoken_paths(self.server.model.script)
+        self._send(404, FORMS[0].error(f"There is no {self.path} here; try {paths}.", kind="scripted"))
+
+    def _deliver(self, form: ScriptedForm, answer: ScriptedAnswer) -> None:
         if answer.latency_s and self.server.model.stopping.wait(answer.latency_s):
             return self._drop()
         if self._client_is_gone():
             answer.take_back()
             return self._drop()
         if answer.fault and answer.fault.instead:
-            return self._instead(answer.fault)
-        response = form.response(answer)
+            return self._instead(form, answer.fault)
+        response = _streamed(answer) if answer.events else _response(answer.status, answer.body)
         return self._badly(response, answer.fault) if answer.fault else self._write(response)
 
-    def _instead(self, fault: ScriptedFault) -> None:
+    def _instead(self, form: ScriptedForm, fault: ScriptedFault) -> None:
         if fault.hang_s:
             self.server.model.stopping.wait(fault.hang_s)
             return self._drop()
@@ -148,7 +157,7 @@ class _Connection(BaseHTTPRequestHandler):
         if fault.html:
             page = b"<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
             return self._write(_head(fault.status or 200, len(page), "text/html") + page)
-        body = _error(fault.body) if isinstance(fault.body, str) else fault.body
+        body = form.error(fault.body, kind="scripted") if isinstance(fault.body, str) else fault.body
         return self._send(fault.status or 200, body, fault.retry_after)
 
     def _badly(self, response: bytes, fault: ScriptedFault) -> None:
@@ -184,18 +193,9 @@ class _Connection(BaseHTTPRequestHandler):
         _shutdown(self.connection)
 
 
-class _Form(NamedTuple):
-    """How a completion is sent: as a stream, and with its usage."""
-
-    streamed: bool
-    usage: bool
-
-    def response(self, answer: ScriptedAnswer) -> bytes:
-        """The answer as HTTP; a refusal is never streamed."""
-        if not self.streamed or answer.status != 200:
-            return _response(answer.status, answer.body)
-        head = b"HTTP/1.1 200 Scripted\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-        return head + event_stream(answer.body, usage=self.usage)
+def _streamed(answer: ScriptedAnswer) -> bytes:
+    head = b"HTTP/1.1 200 Scripted\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    return head + event_stream(answer.events)
 
 
 def _response(status: int, body: Mapping[str, Any], retry_after: float | str | None = None) -> bytes:
@@ -215,10 +215,6 @@ def _listed(script: Script) -> dict[str, Any]:
     if script.llama_cpp:
         return model | {"meta": {"n_ctx_train": 131_072}}
     return model if script.context_length is None else model | {"max_model_len": script.context_length}
-
-
-def _error(message: str) -> dict[str, Any]:
-    return {"error": {"message": message, "type": "scripted", "code": None, "param": None}}
 
 
 def _shutdown(connection: socket.socket) -> None:

@@ -38,7 +38,7 @@ class CheckResult:
 
 @click.command("doctor")
 @click.option(
-    "--model", is_flag=True, help="Ask the model endpoint too: tools, structured output, usage, context length."
+    "--model", is_flag=True, help="Ask the model endpoint too: API, tools, usage, cache, long prompts, context length."
 )
 @json_option
 @pass_invocation
@@ -198,6 +198,5 @@ def _model(app: App, check: str, role: str, *, by_use: bool) -> Iterator[CheckRe
             yield CheckResult(check, "ok", f"{chat.model} is named; --model asks it")
             return
         for tried in probe_endpoint(chat):
-            needed = tried.check in ("endpoint", "tools")
-            status: CheckStatus = "ok" if tried.ok else "fail" if needed else "warn"
+            status: CheckStatus = "ok" if tried.ok else "fail" if tried.needed else "warn"
             yield CheckResult(f"{check}: {tried.check}", status, tried.detail, code=4)

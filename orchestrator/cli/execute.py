@@ -104,7 +104,7 @@ def _execute(app: App, plan: Plan, options: runs.ExecuteOptions, as_json: bool, 
     wider = loosened_lines((planned.task.key, planned.assessment) for planned in plan.tasks)
     for warning in (*app.warnings, *wider):
         say(f"Warning: {warning}")
-    with shown_progress(app, line_teller(codes=codes)):
+    with shown_progress(app, line_teller(codes=codes), words=not as_json):
         outcome = app.execute_plan(plan, options, signals_of(app))
     found = plan_status(app.graph, plan.id)
     present(run_document(found), run_view(found, codes=codes), as_json=as_json)

@@ -44,7 +44,7 @@ def command(
     content = read_bytes(file) if file is not None else b""
     with invocation.app() as app, _unread(as_json=as_json):
         tell = line_teller(codes=invocation.verbose)
-        outcome = _planned(app, text, content, file, tell, store=not dry_run)
+        outcome = _planned(app, text, content, file, tell, store=not dry_run, words=not as_json)
         for warning in outcome.warnings:
             say(f"Warning: {warning}")
         if out is not None:
@@ -54,13 +54,13 @@ def command(
 
 
 def _planned(
-    app: App, text: str | None, content: bytes, file: Path | None, tell: Teller, *, store: bool
+    app: App, text: str | None, content: bytes, file: Path | None, tell: Teller, *, store: bool, words: bool
 ) -> PlanningResult:
     for warning in app.warnings:
         say(f"Warning: {warning}")
     if file is not None:
         return app.load_plan(read_plan(content, file.suffix), store=store)
-    with shown_progress(app, tell):
+    with shown_progress(app, tell, words=words):
         return app.make_plan(text or "", store=store)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from orchestrator.cli.phases import LateLines, show_check, show_phase, write_line
 from orchestrator.cli.render.text import clean, duration, ended_by, one_line, spent
 from orchestrator.domain import progress as p
+from orchestrator.domain.live_text import unwatched
 from orchestrator.domain.text import counted
 
 if TYPE_CHECKING:
@@ -30,15 +31,19 @@ Teller = Callable[[p.Progress], str | None]
 
 
 @contextmanager
-def shown_progress(app: App, tell: Teller, *, brief: bool = False) -> Iterator[None]:
+def shown_progress(app: App, tell: Teller, *, brief: bool = False, words: bool = True) -> Iterator[None]:
     """The application's listener shows and logs, for as long as the block runs; known secrets are replaced by ***. What
     `tell` says is a line on stderr, above the live display where stderr is a terminal; where it is none, a check that
-    takes long is one too, unless all is to be `brief`."""
+    takes long is one too, unless all is to be `brief`. The live display has the `words` of replies as they come."""
     if sys.stderr.isatty():
         from orchestrator.cli.render.live import LiveScreen
 
         with LiveScreen(app.redact, tell) as screen, _listening(app, screen):
-            yield
+            app.live = screen.replies.of if words else unwatched
+            try:
+                yield
+            finally:
+                app.live = unwatched
     else:
         with _listening(app, plain_lines(app.redact, tell, brief=brief)):
             yield

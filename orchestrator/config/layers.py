@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from orchestrator.config.file import SettingKeys, SettingsFile
+from orchestrator.config.former import ROLES
 from orchestrator.config.secrets import is_secret_name, url_holds_password
 
 OriginKind = Literal["default", "user file", "repository file", "environment", "flag"]
@@ -74,10 +75,16 @@ _ADVICE = (
 def _secrets_in(keys: SettingKeys, value: Any) -> Iterator[tuple[SettingKeys, str]]:
     """A file is committed and shared: no key of a model's endpoint, and no password in a URL, may stand in it."""
     for at, leaf in _leaves(keys, value):
-        if at[:1] != ("workspace",) and is_secret_name(at[-1]):
+        if at[:1] != ("workspace",) and is_secret_name(at[-1]) and not _names_a_header(at):
             yield at, f"{'.'.join(at)} {_ADVICE}"
         elif at[-1] == "base_url" and isinstance(leaf, str) and url_holds_password(leaf):
             yield at, f"{'.'.join(at)} holds a password: it {_ADVICE}"
+
+
+def _names_a_header(keys: SettingKeys) -> bool:
+    """Whether what stands there is the name of a variable, whatever the header is called."""
+    above = tuple(key for key in keys[:-1] if key not in ROLES)
+    return above == ("models", "headers")
 
 
 def _leaves(keys: SettingKeys, value: Any) -> Iterator[tuple[SettingKeys, Any]]:

@@ -42,7 +42,9 @@ _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "
 _PATTERNS = {
     "base_url": "must be a URL that begins with http:// or https://",
     "api_key_env": "must be the name of an environment variable that holds the key, never the key itself",
+    "api_version": "must be a version such as 2024-10-21",
 }
+_HEADER = "must be a header's name, and the name of the environment variable that holds its value, never the value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +182,16 @@ def _read_environment(layers: Layers, environ: Mapping[str, str]) -> None:
     _default_base_url(layers, environ.get("OPENAI_BASE_URL", "").strip())
     told = {_variable(name): former(name) for name in (*RENAMED, *GONE)}
     known = {*settings, *MODEL_VARIABLES, *NO_SETTINGS}
-    # as text: a file may hold a table there
-    key_variables = {str(layers.get(("models", *role, "api_key_env"))) for role in ((), *((role,) for role in ROLES))}
-    for variable in sorted(given.keys() - known - key_variables):
+    for variable in sorted(given.keys() - known - set(_named_variables(layers))):
         layers.defects.append(f"{variable}: {told.get(variable) or f'is no setting{nearest(variable, known)}'}")
+
+
+def _named_variables(layers: Layers) -> Iterator[str]:
+    """The variables that the settings name for keys and headers, as text: a file may hold anything there."""
+    for role in ((), *((role,) for role in ROLES)):
+        yield str(layers.get(("models", *role, "api_key_env")))
+        headers = layers.get(("models", *role, "headers"))
+        yield from map(str, headers.values() if isinstance(headers, dict) else ())
 
 
 def _default_base_url(layers: Layers, url: str) -> None:
@@ -235,6 +243,8 @@ def _defect(layers: Layers, details: ErrorDetails) -> str:
         return f"{where}: {former(name) or f'{name} is no setting{nearest(keys[-1], _siblings(keys))}'}"
     if details["type"] == "missing":
         return f"{where}: {name} is required"
+    if details["type"] == "string_pattern_mismatch" and "headers" in keys:
+        return f"{where}: {name.removesuffix('.[key]')} {_HEADER}"
     if details["type"] == "string_pattern_mismatch":
         return f"{where}: {name} {_PATTERNS.get(keys[-1], details['msg'])}"
     message = details["msg"].removeprefix("Value error, ").replace("Input should be", "must be")

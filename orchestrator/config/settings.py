@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, model_validator
 
@@ -12,6 +12,9 @@ from orchestrator.guards.limits import GuardLimits
 
 LEAST_CONTEXT_WINDOW = 2_000
 """Tokens below which no role's opening fits."""
+
+VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
 
 
 class _Section(BaseModel):
@@ -42,13 +45,19 @@ class ModelSettings(_Section):
     api: Literal["auto", "chat", "responses", "messages"] = "auto"
     """How it is spoken to: OpenAI's chat completions, which nearly every endpoint knows, OpenAI's Responses, or
     Anthropic's Messages (`pip install 'orchestrate[anthropic]'`); auto decides by endpoint and model."""
-    api_key_env: str = Field(default="OPENAI_API_KEY", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    api_key_env: VariableName = "OPENAI_API_KEY"
     """The environment variable that holds the key; optional where a base_url is set."""
+    headers: dict[HeaderName, VariableName] = Field(default_factory=dict)
+    """Further headers of every request: the header's name, and the environment variable that holds its value, as in
+    `{ api-key = "AZURE_OPENAI_API_KEY" }`. Beside a header that is a key by its name, the key of `api_key_env` is sent
+    only where that is set."""
+    api_version: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]+$")
+    """The query parameter api-version of every request, which Azure's older addresses need."""
     temperature: float | None = Field(default=0.2, ge=0, le=2)
     """Sampling temperature; omitted where the model refuses it."""
     context_window: int = Field(default=128_000, ge=LEAST_CONTEXT_WINDOW)
-    """Tokens that prompt and reply may hold together; where it is not set, less if the endpoint says that it holds
-    less (llama.cpp, vLLM, OpenRouter and others)."""
+    """Tokens that prompt and reply may hold together; where it is not set, less if the model is known to hold less, or
+    the endpoint says so (llama.cpp, vLLM, OpenRouter and others)."""
     max_output_tokens: int = Field(default=8_192, ge=16)
     """Tokens of one reply at most; where it is not set, less if that is more than half of the window."""
     effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
@@ -67,7 +76,7 @@ class ModelSettings(_Section):
     rate_limit: float = Field(default=2_500.0, ge=0)
     """Requests an hour (token bucket with burst; 0 or a loopback endpoint: off)."""
     price: PriceSettings | None = None
-    """Overrides the dated price table that ships with the package."""
+    """What it costs, where the list of genai-prices does not know the model, or is wrong."""
     extra: dict[str, Any] = Field(default_factory=dict)
     """Further fields of the request body, sent as they are."""
 

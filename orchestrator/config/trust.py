@@ -25,7 +25,7 @@ from orchestrator.domain.errors import UntrustedSettingsError, UserError
 HARMLESS_SECTIONS = frozenset({"budgets", "complexity", "guards", "review", "run"})
 HARMLESS_OF_MODELS = frozenset(
     {"name", "temperature", "context_window", "max_output_tokens", "tools", "retries", "rate_limit"}
-    | {"idle_timeout_s", "timeout_s"}
+    | {"idle_timeout_s", "timeout_s", "effort", "reasoning_tokens"}
 )
 HARMLESS = frozenset({("checks", "timeout_s")})
 """What needs no trust is listed; any other setting, of a later release too, needs it."""
@@ -59,7 +59,7 @@ def demands(file: SettingsFile) -> tuple[Demand, ...]:
 def described(file: SettingsFile) -> str:
     """What the file asks for, one setting a line, and which keys it would have sent where."""
     lines = [f"  {demand}" for demand in demands(file)]
-    pairs = [f"  The key in ${pair.variable} may go to {pair.origin}." for pair in named_pairs(file.values)]
+    pairs = [f"  The value of ${pair.variable} may go to {pair.origin}." for pair in named_pairs(file.values)]
     return "\n".join([*lines, *dict.fromkeys(pairs)]).encode("ascii", "backslashreplace").decode()
 
 

@@ -61,7 +61,9 @@ class PlanningRound:
     purpose: Literal["plan", "budget", "scope"] = "plan"
     prompt_tokens: int = 0
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
     completion_tokens: int = 0
+    reasoning_tokens: int = 0
     cost_usd: float | None = None
     duration_ms: float = 0.0
     defects: tuple[str, ...] = ()

@@ -143,10 +143,10 @@ class Session(Protocol):
         to 80, 60, 40, 20 % after a ContextLengthError. Sends nothing, changes nothing."""
 
     def send(self, request: ModelRequest, on_lost: Callable[[str], None], on_text: Callable[[str], None]) -> ModelReply:
-        """Send it; the reply joins the transcript. Raises ModelError kinds, ContextLengthError among them, after the
-        retries that the error allows. Before a retry `on_lost` is told of a try that the endpoint was working at, and
-        why its reply was lost; it may raise to give up. `on_text` is told a streamed reply's text piece by piece, on
-        another thread."""
+        """Send it; the reply joins the transcript, without calls where the model declined. Raises ModelError kinds,
+        ContextLengthError among them, after the retries that the error allows. Before a retry `on_lost` is told of a
+        try that the endpoint was working at, and why its reply was lost; it may raise to give up. `on_text` is told a
+        streamed reply's text piece by piece, on another thread."""
 
     def execute(self, call: ToolCall, *, within_s: float | None = None) -> ToolResult:
         """Run a valid call's tool; a command is ended after `within_s` seconds, when the work's deadline is reached.
@@ -156,7 +156,8 @@ class Session(Protocol):
         """Give the call its result in the transcript. Every call of a reply gets exactly one."""
 
     def remind(self, warnings: str = "") -> None:
-        """After a reply without a tool call: say that text alone changes nothing, with the warnings behind it."""
+        """After a reply without a tool call: say that text alone changes nothing, or that it was cut at its greatest
+        length, with the warnings behind it. Not after one that paused, which goes on as soon as it is sent back."""
 
 
 class Worker(Protocol):

@@ -1,9 +1,10 @@
 """Progress: what the engine tells whoever watches, while it happens.
 
 A listener only shows: nothing depends on it, and what it is told is in the graph already (record, then judge, then
-act). Threads of parallel tasks call the same listener at once, so a listener must be safe to call from many threads.
-Instants are aware and UTC, durations milliseconds, money US dollars (None: the price is unknown). Texts come cut to
-one short line and are still a model's output: a listener must not interpret them as markup.
+act); the one exception, a reply's words while it comes, is no listener's but live_text.py's. Threads of parallel tasks
+call the same listener at once, so a listener must be safe to call from many threads. Instants are aware and UTC,
+durations milliseconds, money US dollars (None: the price is unknown). Texts come cut to one short line and are still a
+model's output: a listener must not interpret them as markup.
 """
 
 from __future__ import annotations

@@ -86,7 +86,8 @@ _ATTEMPT = (
         "no_action",
         "called no tool",
         "{observed} replies in a row asked for no tool; the limit is {limit}.",
-        "See whether the model can call tools (`orchestrate doctor --model`), or make the task's prompt concrete.",
+        "Raise max_output_tokens if replies were cut off at it; else see whether the model can call tools "
+        "(`orchestrate doctor --model`), or make the task's prompt concrete.",
     ),
     StopReason(
         "thrashing",
@@ -110,13 +111,22 @@ _ATTEMPT = (
         "malformed_calls",
         "its tool calls could not be read",
         "{observed} replies in a row held no call that could be parsed and validated; the limit is {limit}.",
-        'Use a model that can call tools, or set tools = "json" for this model.',
+        "Raise max_output_tokens if replies were cut off at it; else use a model that can call tools, or set tools = "
+        '"json" for this model.',
     ),
     StopReason(
         "context_exhausted",
         "its context window was full",
         "{observed} compactions in a row gained no headroom; the limit is {limit}.",
         "Split the task, or use a model with a larger context_window.",
+    ),
+    # The work's, not the endpoint's: the task's words or files led there, and only a person can change these or the
+    # model. A fresh conversation may fare better once; as with every bound it is not many.
+    StopReason(
+        "model_declined",
+        "the model declined",
+        "The model declined to reply, or a filter of its endpoint took the reply.",
+        "Reword the task's prompt, or give it another model; a new run does not try it unchanged.",
     ),
     StopReason(
         "guard_failed",

@@ -12,11 +12,14 @@ from orchestrator.domain.tools import executed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Sums. An unsettled turn counts with what it reserved; `cost_usd` is None as soon as one turn's price is unknown
-    (0 dollars are known). Field names are the graph's property names in snake case."""
+    (0 dollars are known). Cached tokens and those written to the cache are of the prompt's, reasoning tokens of the
+    completion's. Field names are the graph's property names in snake case."""
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
     completion_tokens: int = 0
+    reasoning_tokens: int = 0
     cost_usd: float | None = 0.0
     turn_count: int = 0
     tool_call_count: int = 0
@@ -38,7 +41,9 @@ class Usage:
                 turn = Usage(
                     prompt_tokens=reply.prompt_tokens,
                     cached_tokens=reply.cached_tokens,
+                    cache_write_tokens=reply.cache_write_tokens,
                     completion_tokens=reply.completion_tokens,
+                    reasoning_tokens=reply.reasoning_tokens,
                     cost_usd=reply.cost_usd,
                     turn_count=1,
                 )
@@ -55,7 +60,9 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
     return Usage(
         prompt_tokens=sum(usage.prompt_tokens for usage in held),
         cached_tokens=sum(usage.cached_tokens for usage in held),
+        cache_write_tokens=sum(usage.cache_write_tokens for usage in held),
         completion_tokens=sum(usage.completion_tokens for usage in held),
+        reasoning_tokens=sum(usage.reasoning_tokens for usage in held),
         cost_usd=sum(known) if len(known) == len(held) else None,
         turn_count=sum(usage.turn_count for usage in held),
         tool_call_count=sum(usage.tool_call_count for usage in held),

@@ -11,7 +11,6 @@ from typing import Any
 
 from orchestrator.domain.assignment import PlanningAssignment
 from orchestrator.domain.attempt import Owner
-from orchestrator.domain.errors import PlanError
 from orchestrator.domain.plan import Plan, PlanningRound, Repository
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.progress import RoundEnded, RoundStarted
@@ -19,14 +18,11 @@ from orchestrator.domain.usage import Usage, total_usage
 from orchestrator.engine.loop.conversation import ConversationResult
 from orchestrator.engine.loop.dialogue import Dialogue, converse
 from orchestrator.engine.loop.progress import ProgressFeed
+from orchestrator.engine.no_plan import MOST_ROUNDS, MOST_SILENT_ROUNDS, no_plan
 from orchestrator.engine.services import Services
 from orchestrator.planning.plan_file import PlanFile
 from orchestrator.planning.preflight import Preflight, judge_plan
 from orchestrator.planning.validate import Defect, Examined, examine_submission
-
-MOST_ROUNDS = 3
-MOST_SILENT_ROUNDS = 2
-"""A model that calls no tool in so many rounds, asked again in each, is not going to in another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +53,8 @@ def plan_from_file(
 def plan_goal(
     services: Services, repository: Repository, base_commit: str, goal: str, *, store: bool
 ) -> PlanningResult:
-    """Ask the PM, at most MOST_ROUNDS times. Raises PlanError when no round gave a plan that can be read, or when the
-    model called no tool in MOST_SILENT_ROUNDS of them, and the ModelError that ended it."""
+    """Ask the PM, at most MOST_ROUNDS times. Raises PlanError when no round gave a plan that can be read, when the
+    model called no tool in MOST_SILENT_ROUNDS of them or declined, and the ModelError that ended it."""
     draft = Plan(
         id=services.ids.new("p"),
         repository=repository,
@@ -107,9 +103,9 @@ def _rounds(services: Services, draft: Plan, workspace: Workspace, *, store: boo
             if judged.accepted:
                 break
         silent += dialogue.result.reason == "no_action"
-        if outcome is None and silent == MOST_SILENT_ROUNDS:
+        if dialogue.result.reason == "model_declined" or (outcome is None and silent == MOST_SILENT_ROUNDS):
             break
-    return _settled(services, draft, outcome, defects, silent=silent, store=store)
+    return _settled(services, draft, outcome, defects, dialogue.result, silent=silent, store=store)
 
 
 def _settled(
@@ -117,35 +113,17 @@ def _settled(
     draft: Plan,
     outcome: PlanningResult | None,
     defects: tuple[str, ...],
+    last: ConversationResult,
     *,
     silent: int,
     store: bool,
 ) -> PlanningResult:
-    if outcome is None:
-        if store:
-            services.writer.store_plan(replace(draft, status="rejected"))
-        see = f"see its rounds with `orchestrate show {draft.id}`, " if store else ""
-        raise _called_nothing(see) if silent == MOST_SILENT_ROUNDS else _not_usable(see, defects)
     if store:
-        services.writer.store_plan(outcome.plan)
+        services.writer.store_plan(outcome.plan if outcome else replace(draft, status="rejected"))
+    if outcome is None:
+        see = f"see its rounds with `orchestrate show {draft.id}`, " if store else ""
+        raise no_plan(last, defects, silent=silent, see=see)
     return outcome
-
-
-def _not_usable(see: str, defects: tuple[str, ...]) -> PlanError:
-    listed = "".join(f"\n  {defect}" for defect in defects)
-    return PlanError(
-        f"The PM gave no usable plan in {MOST_ROUNDS} rounds. Say the goal more exactly, {see}or use --file. "
-        f"The last round's defects:{listed}"
-    )
-
-
-def _called_nothing(see: str) -> PlanError:
-    return PlanError(
-        f"The PM's model called no tool in {MOST_SILENT_ROUNDS} rounds, asked again in each (no_action): a plan comes "
-        "only by the tool submit_plan.",
-        next_step='Try it out with `orchestrate doctor --model`; set tools = "json" in [models.planner] if it cannot '
-        f"call tools, or another model (ORCHESTRATE_PM_MODEL), {see}or use --file.",
-    )
 
 
 def _round(

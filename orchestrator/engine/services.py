@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from orchestrator.config.settings import Settings
 from orchestrator.domain.graph_ports import GraphReader, GraphWriter
+from orchestrator.domain.live_text import LiveTexts, unwatched
 from orchestrator.domain.ports import Clock, Ids, Planner, Verifier, Worker, Workspaces
 from orchestrator.domain.progress import Listener
 from orchestrator.engine.cancellation import CancelToken
@@ -27,3 +28,4 @@ class Services:
     settings: Settings
     listener: Listener
     cancelled: CancelToken = field(default_factory=CancelToken)
+    live: LiveTexts = unwatched

@@ -8,7 +8,7 @@ from typing import Protocol, Self, TypeVar
 from orchestrator.domain.events import Event
 from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.tools import FINISHING_NAMES
-from orchestrator.domain.verdict import Verdict
+from orchestrator.domain.verdict import Evidence, Verdict
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -30,6 +30,15 @@ def told_call(call: ToolCall) -> str:
     """A call in one line, the same live and rebuilt from the graph."""
     line = " ".join(f"{call.tool} {call.arguments_json}".split())
     return line if len(line) <= _LINE else line[: _LINE - 1] + "…"
+
+
+CUT = "replies cut off at max_output_tokens"
+"""What the evidence names where replies ended at their greatest length: then that is what to raise."""
+
+
+def cuts_seen(cut: int) -> Evidence:
+    """The evidence of so many replies that ended at their greatest length; none where none did."""
+    return {CUT: cut} if cut else {}
 
 
 _LINE = 160

@@ -24,6 +24,7 @@ from orchestrator.domain.usage_limits import nearest_s
 from orchestrator.domain.verdict import ALLOW, Allow, Stop, Verdict
 from orchestrator.guards.budget import BudgetGuard
 from orchestrator.guards.checkpoint import CheckpointGuard
+from orchestrator.guards.declined import DeclinedGuard
 from orchestrator.guards.duplicates import Duplicates
 from orchestrator.guards.figures import FiguresGuard
 from orchestrator.guards.guard import Guard
@@ -65,6 +66,7 @@ class GuardSet:
         guards: tuple[Guard, ...] = (
             BudgetGuard(limits, budget),
             *usage_guards(limits),
+            DeclinedGuard(),
             *_of_one_worker(limits),
         )
         if role == "worker":

@@ -42,17 +42,20 @@ class TimelineCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineTurn:
-    """One reply of the model. `calls_used` counts executed calls up to its end; `stall_count` the identical batches
-    in a row, this one included."""
+    """One reply of the model. `finish_reason` is one of FinishReason, or an older release's word. `calls_used` counts
+    executed calls up to its end; `stall_count` the identical batches in a row, this one included."""
 
     seq: int
     number: int
     model: str = ""
     status: str
+    finish_reason: str = ""
     text: str = ""
     prompt_tokens: int = 0
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
     completion_tokens: int = 0
+    reasoning_tokens: int = 0
     cost_usd: float | None = None
     window_messages: int = 0
     window_tokens: int = 0

@@ -126,7 +126,7 @@ class EventWriter(Records):
 
     def _reply_row(self, owner_id: str, event: ReplyReceived) -> Row:
         reply = event.reply
-        turn = self._row(reply, without=("calls", "model"), at=iso(event.at), replyModel=reply.model)
+        turn = self._row(reply, without=("calls", "model", "message"), at=iso(event.at), replyModel=reply.model)
         turn |= {"status": "failed" if event.failed else "replied", "toolCallCount": len(reply.calls)}
         calls = [self._call_row(owner_id, event.seq, call) for call in reply.calls]
         return {"id": _id(owner_id, event.seq), "turn": turn, "calls": calls}

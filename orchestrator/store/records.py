@@ -129,7 +129,10 @@ def summed_usage(row: Row) -> Usage:
     usd = None if row["unknown"] else float(row["usd"])
     return Usage(
         prompt_tokens=int(row["promptTokens"]),
+        cached_tokens=int(row.get("cachedTokens") or 0),
+        cache_write_tokens=int(row.get("cacheWriteTokens") or 0),
         completion_tokens=int(row["completionTokens"]),
+        reasoning_tokens=int(row.get("reasoningTokens") or 0),
         cost_usd=usd,
         reserved_tokens=int(row.get("reservedTokens") or 0),
         reserved_usd=float(row.get("reservedUsd") or 0.0),

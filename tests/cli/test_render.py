@@ -20,10 +20,12 @@ from orchestrator.cli.render.details import diff_view
 from orchestrator.cli.render.overview import status_view
 from orchestrator.cli.render.screen import console, grid
 from orchestrator.cli.render.tables import print_table
-from orchestrator.cli.render.text import cell, clean, error_lines, spent
+from orchestrator.cli.render.text import cell, clean, error_lines, spent, spent_in_all
+from orchestrator.cli.render.timeline import turn_view
 from orchestrator.domain.query import QueryResult
 from orchestrator.domain.usage import Usage
 from orchestrator.reports.status import PlanOverview
+from orchestrator.reports.timeline import TimelineTurn
 from tests.support.samples import new_plan
 
 
@@ -126,6 +128,26 @@ def test_what_is_reserved_stands_apart_and_an_unknown_price_is_called_so() -> No
     assert spent(9_100, 0.05) == "9.1k tokens, $0.05"
     assert spent(11_100, 0.07, 2_000, 0.02) == "9.1k (+2.0k reserved) tokens, $0.05 (+$0.02 reserved)"
     assert spent(700, None, 700) == "0 (+700 reserved) tokens, price unknown"
+
+
+def test_what_tokens_were_for_stands_behind_them() -> None:
+    """Cached ones and those of reasoning, where there are any."""
+    assert spent(12_340, 0.05, cached=8_000, reasoning=2_100) == "12.3k tokens (8.0k cached, 2.1k reasoning), $0.05"
+    assert spent(900, None, cached=0, reasoning=40) == "900 tokens (40 reasoning), price unknown"
+    used = Usage(prompt_tokens=900, cached_tokens=800, completion_tokens=50, reasoning_tokens=30)
+    assert spent_in_all(used) == "950 tokens (800 cached, 30 reasoning), $0.00"
+
+
+@pytest.mark.parametrize(
+    ("ended", "told"), [("length", "  ended: length\n"), ("tool_calls", "tokens\n"), ("", "tokens\n")]
+)
+def test_a_turn_says_how_it_ended_where_that_is_not_the_ordinary_way(ended: str, told: str) -> None:
+    """Not of each that ended with calls, nor of one that an older release recorded."""
+    turn = TimelineTurn(
+        seq=1, number=1, status="replied", calls_used=0, calls_limit=9, stall_count=0, text="So", finish_reason=ended
+    )
+    assert told in turn_view(turn).plain
+    assert "(7 reasoning)" in turn_view(replace(turn, reasoning_tokens=7)).plain
 
 
 @pytest.mark.parametrize(("status", "advice"), [("ready", "execute"), ("draft", "plan again"), ("rejected", "show p1")])

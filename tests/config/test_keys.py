@@ -80,7 +80,8 @@ def test_what_all_roles_share_is_paired_as_what_a_role_sets(tmp_path: Path) -> N
         assert load_configuration(top, environ).untrusted is not None
         TrustStore.of(environ).add(read_settings_file(top))
         loaded = load_configuration(top, environ)
-        assert loaded.keys.may_send(loaded.settings.models.worker) is goes
+        worker = loaded.settings.models.worker
+        assert loaded.keys.may_send(worker, worker.api_key_env) is goes
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.config.secrets import MIN_LENGTH, redactor, secrets_of
+from orchestrator.config.secrets import MIN_LENGTH, Redactor, secrets_of
 from orchestrator.config.settings import Settings
 
 
@@ -43,25 +43,25 @@ def test_secrets_are_known_by_setting_and_by_name() -> None:
 
 def test_longer_secret_wins_over_its_part() -> None:
     """Where one secret begins like another, no rest of the longer one stays."""
-    redact = redactor(["secret", "secret-longer"])
+    redact = Redactor(["secret", "secret-longer"])
     assert redact("a secret-longer and a secret") == "a *** and a ***"
 
 
 def test_nothing_secret_changes_nothing() -> None:
     """Without secrets the text comes back as it was."""
-    assert redactor([])("sk-anything") == "sk-anything"
+    assert Redactor([])("sk-anything") == "sk-anything"
 
 
 def test_key_of_several_lines_is_found_line_by_line() -> None:
     """A private key that a tool prints indented is taken out all the same; its public header may stay."""
     key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\nkSAoIBAQC7VJTUt9Us8c\n-----END KEY-----\n"
-    shown = redactor([key])("  MIIEvQIBADANBgkqhkiG\n  kSAoIBAQC7VJTUt9Us8c\n")
+    shown = Redactor([key])("  MIIEvQIBADANBgkqhkiG\n  kSAoIBAQC7VJTUt9Us8c\n")
     assert shown == "  ***\n  ***\n"
 
 
 def test_mask_is_not_redacted_again() -> None:
     """One pass: what replaces a secret is not looked at again."""
-    assert redactor(["secret", "******"])("secret") == "***"
+    assert Redactor(["secret", "******"])("secret") == "***"
 
 
 secrets = st.text(st.characters(exclude_categories=["Cs"]), min_size=MIN_LENGTH, max_size=20).filter(
@@ -72,7 +72,7 @@ secrets = st.text(st.characters(exclude_categories=["Cs"]), min_size=MIN_LENGTH,
 @given(secrets, st.text(max_size=10), st.text(max_size=10))
 def test_no_form_of_a_secret_stays(secret: str, before: str, after: str) -> None:
     """As it is, escaped in JSON once or twice, and in a URL: it is gone."""
-    redact = redactor([secret])
+    redact = Redactor([secret])
     once = json.dumps({"k": secret})
     forms = [secret, secret.strip(), once, json.dumps(once), json.dumps(secret, ensure_ascii=False)]
     for form in [*forms, quote(secret, safe=""), quote_plus(secret)]:
@@ -83,7 +83,7 @@ def test_no_form_of_a_secret_stays(secret: str, before: str, after: str) -> None
 @given(st.lists(secrets, max_size=4), st.text(max_size=50))
 def test_redacted_text_holds_no_secret_of_its_own(several: list[str], text: str) -> None:
     """Redacting again finds only what the mask itself could have made."""
-    redact = redactor(several)
+    redact = Redactor(several)
     assert all(secret not in redact(secret) for secret in several)
     assert redact(text) == text or "***" in redact(text)
 

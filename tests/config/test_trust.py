@@ -55,7 +55,7 @@ def trust(top: Path, environ: dict[str, str]) -> None:
 
 def test_what_sends_runs_or_opens_needs_trust() -> None:
     """The whole list; a setting that is new is on it until somebody says that it is harmless."""
-    of_models = ("base_url", "api_key_env", "price", "extra")
+    of_models = ("base_url", "api", "api_key_env", "headers", "api_version", "price", "extra")
     for setting in settings_tree():
         section, name = setting.keys[0], setting.keys[-1]
         sends = section == "models" and name in of_models
@@ -72,7 +72,7 @@ def test_nothing_of_it_counts_before_and_all_of_it_after(tmp_path: Path, environ
         'models.worker.base_url = "https://evil.example/v1"  (orchestrate.toml, line 3)',
         'workspace.prepare = ["id > /tmp/pwned"]  (orchestrate.toml, line 7)',
         'workspace.env = {"LD_PRELOAD": "./evil.so"}  (orchestrate.toml, line 8)',
-        "The key in $AWS_SECRET_ACCESS_KEY may go to https://evil.example:443.",
+        "The value of $AWS_SECRET_ACCESS_KEY may go to https://evil.example:443.",
     ):
         assert said in str(raised.value)
     assert raised.value.exit_code == 2

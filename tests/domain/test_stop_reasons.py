@@ -12,8 +12,8 @@ BOUNDS = {
     "stalled", "no_action", "thrashing", "no_progress", "out_of_scope", "malformed_calls", "context_exhausted",
 }  # fmt: skip
 OTHERS = {
-    "guard_failed", "accepted", "gate_failed", "review_failed", "review_error", "check_infrastructure",
-    "gave_up", "model_error", "workspace_error", "interrupted", "cancelled",
+    "guard_failed", "model_declined", "accepted", "gate_failed", "review_failed", "review_error",
+    "check_infrastructure", "gave_up", "model_error", "workspace_error", "interrupted", "cancelled",
 }  # fmt: skip
 TASK_ENDS = {"completed", "attempts_exhausted", "stops_exhausted", "dependency_failed", "cancelled"}
 

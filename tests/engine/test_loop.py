@@ -64,6 +64,11 @@ SAID = st.one_of(
     st.builds(lambda each: Said("", (each,)), CALLS),
     st.sampled_from([Said("x"), Said("y"), *(Said(error=error) for error in (*ERRORS, ReplyLostError))]),
     st.builds(lambda each: Said("", (each,), lost=1), CALLS),
+    st.builds(
+        lambda each, calls, ended: Said(each, calls, ended=ended),
+        *(st.sampled_from(["", "Hm."]), st.one_of(st.just(()), BATCHES)),
+        st.sampled_from(["length", "length", "pause", "pause", "refusal", "content_filter"]),
+    ),
 )
 MODELS = st.lists(SAID, min_size=1, max_size=10)
 # Each of these bounds must be reached now and then, not hidden behind the stricter ones.

@@ -29,14 +29,14 @@ NAMES = (
 # The whole answer of each query over conftest's history; "<p>" stands for the id of p.
 ANSWERS: dict[str, list[list[Any]]] = {
     "attempt-story": [
-        [1, "Turn", "m", "I begin", "replied", 3, 3.0],
-        [2, "ToolCall", "write_file", "{}", "ok", None, 1.0],
-        [3, "Checkpoint", "progress", "did it", None, None, None],
-        [4, "Turn", "m", "", "replied", 3, 3.0],
-        [5, "ToolCall", "read_file", "{}", "ok", None, 1.0],
-        [6, "Turn", "m", "", "replied", 3, 3.0],
-        [7, "ToolCall", "read_file", "{}", "duplicate", None, 0.0],
-        [8, "GuardEvent", "repetition", "same call", "stop", None, None],
+        [1, "Turn", "m", "I begin", "replied", 3, 3.0, None],
+        [2, "ToolCall", "write_file", "{}", "ok", None, 1.0, None],
+        [3, "Checkpoint", "progress", "did it", None, None, None, None],
+        [4, "Turn", "m", "", "replied", 3, 3.0, "length"],
+        [5, "ToolCall", "read_file", "{}", "ok", None, 1.0, None],
+        [6, "Turn", "m", "", "replied", 3, 3.0, None],
+        [7, "ToolCall", "read_file", "{}", "duplicate", None, 0.0, None],
+        [8, "GuardEvent", "repetition", "same call", "stop", None, None, None],
     ],
     "common-issues": [
         ["missing_case", "review", "error", 1, 1, ["alpha"], "no zero case"],

@@ -35,6 +35,7 @@ def test_story_is_in_order_with_its_diagnostics(world: World) -> None:
         (3, 2, 20, 2),
     ]
     assert (turns[0].window_messages, turns[0].window_tokens) == (2, 50)
+    assert [(t.finish_reason, t.reasoning_tokens) for t in turns] == [("tool_calls", 0), ("length", 1), ("", 0)]
     assert [(c.uniqueness, c.why) for c in turns[2].calls] == [("duplicate", "same as call 5")]
     stop = steps[-1]
     assert isinstance(stop, TimelineNote)

@@ -103,6 +103,8 @@ def test_status_tells_how_an_older_run_stands(read: Answers) -> None:
     assert status["run"]["status"] == "running"
     assert (status["promptTokens"], status["completionTokens"]) == (24_138, 441)
     assert status["costUsd"] == pytest.approx(0.0272355)
+    assert status["cachedTokens"] > 0
+    assert (status["cacheWriteTokens"], status["reasoningTokens"]) == (0, 0), "it recorded none"
 
 
 def test_show_tells_an_older_attempt_call_by_call(read: Answers) -> None:
@@ -117,6 +119,7 @@ def test_show_tells_an_older_attempt_call_by_call(read: Answers) -> None:
         ("run_command", "unique", "running"),
     ]
     assert (turns[-1]["callsUsed"], turns[-1]["callsLimit"]) == (4, 6)
+    assert {(turn["cacheWriteTokens"], turn["reasoningTokens"]) for turn in turns} == {(0, 0)}
     assert "sleep 30" in read["screen"]
 
 

@@ -69,7 +69,7 @@ def test_a_trusted_endpoint_gets_the_key_that_was_shown_with_it_and_no_other(clo
     settings(clone, named)
     assert clone.run("doctor", "--model").returncode == 2
     assert len(evil.requests) == asked
-    assert "The key in $AWS_SECRET_ACCESS_KEY may go to" in clone.ok("trust")
+    assert "The value of $AWS_SECRET_ACCESS_KEY may go to" in clone.ok("trust")
     clone.run("doctor", "--model")
     assert set(evil.authorizations[asked:]) == {f"Bearer {KEYS['AWS_SECRET_ACCESS_KEY']}"}
 

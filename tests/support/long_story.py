@@ -93,7 +93,7 @@ def long_story() -> list[list[Event]]:
         [turn(13, at[10])],
         [reply(13, (cut_off,), at[11], failed=False), ToolRequested(at=at[12], turn_seq=13, call=cut_off)],
         [turn(15, at[13])],
-        [reply(15, (), at[14], text="connection reset", failed=True, finish_reason="")],
+        [reply(15, (), at[14], text="connection reset", failed=True, finish_reason="error")],
         [turn(16, at[15])],
         [Finished(at=at[16], reason="model_error")],
     ]

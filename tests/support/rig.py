@@ -22,7 +22,8 @@ from orchestrator.domain.assignment import GrantRequest
 from orchestrator.domain.attempt import Owner
 from orchestrator.domain.errors import ModelError
 from orchestrator.domain.events import Event, GuardFired, ReplyReceived, ToolFinished, ToolRequested, TurnRequested
-from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult
+from orchestrator.domain.live_text import LiveText
+from orchestrator.domain.model_io import FinishReason, ModelReply, ModelRequest, ToolCall, ToolResult
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.task import Task
 from orchestrator.engine.cancellation import CancelToken
@@ -39,13 +40,14 @@ ALLOWED = ("a.txt", "b.txt", "new/**")
 
 @dataclass(frozen=True)
 class Said:
-    """One answer of the random model: text, calls as (tool, arguments as JSON text), or an error instead; before it so
-    many tries of which the reply is lost."""
+    """One answer of the random model: text, calls as (tool, arguments as JSON text), how it `ended` where that is not
+    the ordinary way, or an error instead; before it so many tries of which the reply is lost."""
 
     text: str = ""
     calls: tuple[tuple[str, str], ...] = ()
     error: type[ModelError] | None = None
     lost: int = 0
+    ended: FinishReason | None = None
 
 
 @dataclass
@@ -119,7 +121,7 @@ class RandomChat:
             completion_tokens=20,
             cost_usd=self.price(prompt, 20),
             latency_ms=1.0,
-            finish_reason="tool_calls" if calls else "stop",
+            finish_reason=said.ended or ("tool_calls" if calls else "stop"),
             model=self.model,
         )
 
@@ -219,12 +221,15 @@ def walk(
     grant: int = 0,
     limits: GuardLimits | None = None,
     context_window: int = 6_000,
+    live: LiveText | None = None,
 ) -> Walked:
-    """Drive a random model to its end in a worktree of its own; `grant` calls are given when it asks for more."""
+    """Drive a random model to its end in a worktree of its own; `grant` calls are given when it asks for more; `live`
+    hears its words."""
     head = workspaces.resolve("HEAD")
     workspace = workspaces.open(name, head, head=head)
     try:
-        return _walk(workspace, workspaces.tree_of(head), says, budget, grant, limits or GuardLimits(), context_window)
+        tree, bounds = workspaces.tree_of(head), limits or GuardLimits()
+        return _walk(workspace, tree, says, budget, grant, bounds, context_window, live)
     finally:
         workspace.close()
 
@@ -237,6 +242,7 @@ def _walk(
     grant: int,
     limits: GuardLimits,
     context_window: int,
+    live: LiveText | None,
 ) -> Walked:
     clock, ledger = TickingClock(), Ledger()
     chat = RandomChat(says, ledger, context_window)
@@ -258,6 +264,7 @@ def _walk(
         controls=WorkerControls(task=task(budget), findings=(), policy=arbiter, clock=clock, changed=lambda _tree: ()),
         clock=clock,
         cancelled=CancelToken(),
+        live=live,
         tree=tree,
         base_files=frozenset(workspace.files()),
     )

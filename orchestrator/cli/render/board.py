@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from orchestrator.cli.live_text import NewestWords
 from orchestrator.cli.phases import check_words
-from orchestrator.cli.render.grid import Grid
+from orchestrator.cli.render.grid import Grid, Growing
 from orchestrator.cli.render.screen import status_text
 from orchestrator.cli.render.text import clean, duration, ended_by, money, one_line, tokens
 from orchestrator.domain import progress as p
@@ -22,6 +23,7 @@ from orchestrator.domain import progress as p
 PLANNING = "plan"  # what the events of a planning round have as their task
 COLUMNS = ("task", "now", "for", "calls", "tokens", "cost", "time")
 DROPPED_FIRST = ("cost", "tokens", "time", "calls")
+LONGEST_LINE = 500
 FRAME = 3  # lines beside those of tasks: the overall one, a table's head and its rule
 FIRST_SHOWN = ("failed", "blocked", "pending", "completed")
 
@@ -44,10 +46,16 @@ class BoardRow:
 
 
 class Board:
-    """The state of the screen. `redact` replaces secrets; `clock` gives seconds that never go backwards."""
+    """The state of the screen. `redact` replaces secrets; `clock` gives seconds that never go backwards; `newest` is
+    what has come of a task's reply under way."""
 
-    def __init__(self, redact: Callable[[str], str] = str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._redact, self._clock = redact, clock
+    def __init__(
+        self,
+        redact: Callable[[str], str] = str,
+        clock: Callable[[], float] = time.monotonic,
+        newest: Callable[[str], NewestWords | None] = lambda _task: None,
+    ) -> None:
+        self._redact, self._clock, self._newest = redact, clock, newest
         self._began = clock()
         self._rows: dict[str, BoardRow] = {}
         self._phases: dict[str, float] = {}
@@ -151,7 +159,7 @@ class Board:
         for task, row in rows:
             grid.add_row(
                 f"{clean(task)} #{row.attempt}",
-                one_line(row.now),
+                self._now(task, row),
                 self._since(row.now_since),
                 f"{row.used}/{row.budget}" if row.budget else str(row.used),
                 tokens(row.tokens),
@@ -159,6 +167,13 @@ class Board:
                 self._since(row.since),
             )
         return grid
+
+    def _now(self, task: str, row: BoardRow) -> Text:
+        """What goes on: of a reply under way how soon it began to come, and its newest words."""
+        came = self._newest(task)
+        if came is None:
+            return Text(one_line(row.now))
+        return Growing(f"answers after {duration(came.first_ms)}: ", one_line(came.words, LONGEST_LINE))
 
     def _since(self, began: float) -> str:
         return duration((self._clock() - began) * 1000)

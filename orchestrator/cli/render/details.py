@@ -29,7 +29,8 @@ def plan_details_view(full: PlanDetails) -> RenderableType:
             parts += [_refused(f"{planned.task.key}: {why}") for why in planned.assessment.rejected_because]
     for row in full.rounds:
         asked = f"{counted(row['turns'], 'turn')}, {counted(row['calls'], 'call')}"
-        used = spent(int(row["tokens"] or 0), row["costUsd"])
+        kinds = {"cached": int(row["cachedTokens"]), "reasoning": int(row["reasoningTokens"])}
+        used = spent(int(row["tokens"] or 0), row["costUsd"], **kinds)
         parts.append(Text(f"\nplanning round {row['number']}: {asked}, {used}", style="bold"))
         if row["defects"]:
             parts += _said(row["steps"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -16,6 +17,28 @@ from rich.text import Text
 GAP = 3  # spaces between columns
 COMFORTABLE = 20  # characters a line: a text wrapped to less is harder to read than one that is left out
 CLIPPED = 36  # characters that are left of a text cut to one line
+
+
+class Growing(Text):
+    """A cell of which the end matters: `said`, then as much of the end of `words` as there is room for."""
+
+    def __init__(self, said: str, words: str) -> None:
+        super().__init__(said + words)
+        self._said, self._words = said, words
+
+    def within(self, width: int) -> Text:
+        """As it is shown in so many columns of the screen."""
+        room = width - cell_len(self._said)
+        if self.cell_len <= width or room < 1:
+            return Text(self.plain)
+        kept: deque[str] = deque()
+        room -= 1  # for the ellipsis
+        for character in reversed(self._words):
+            room -= cell_len(character)
+            if room < 0:
+                break
+            kept.appendleft(character)
+        return Text(f"{self._said}…{''.join(kept)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +78,14 @@ class Grid:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
         columns = self._kept(options.max_width)
+        widths = _widths(columns, options.max_width)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        for column, width in zip(columns, _widths(columns, options.max_width), strict=True):
+        for column, width in zip(columns, widths, strict=True):
             justify: Literal["left", "right"] = "right" if column.name in self._right else "left"
             clipped = column.name in self._clip
             table.add_column(column.name, justify=justify, width=width, overflow="ellipsis", no_wrap=clipped)
         for row in self._rows:
-            table.add_row(*(row[column.at] for column in columns))
+            table.add_row(*(_within(row[column.at], width) for column, width in zip(columns, widths, strict=True)))
         yield table
 
     def _columns(self) -> list[GridColumn]:
@@ -82,6 +106,10 @@ class Grid:
                 break
             columns = [column for column in columns if column.name != name]
         return columns
+
+
+def _within(cell: Text, width: int) -> Text:
+    return cell.within(width) if isinstance(cell, Growing) else cell
 
 
 def _total(widths: Sequence[int]) -> int:

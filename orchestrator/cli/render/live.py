@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 from rich.console import RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from orchestrator.cli.live_text import LiveReplies
 from orchestrator.cli.progress import IN_PLACE, Teller
 from orchestrator.cli.render.board import Board
 from orchestrator.cli.render.screen import console
+from orchestrator.config.secrets import Redactor
 from orchestrator.domain import progress as p
 
 
 class LiveScreen:
-    """A listener that redraws the board; what is worth keeping scrolls by above it, in the words of `tell`."""
+    """A listener that redraws the board; what is worth keeping scrolls by above it, in the words of `tell`. What
+    `replies` hears shows until its turn is over."""
 
-    def __init__(self, redact: Callable[[str], str], tell: Teller) -> None:
+    def __init__(self, redact: Redactor, tell: Teller) -> None:
         self._redact, self._tell = redact, tell
-        self._board = Board(redact)
+        self.replies = LiveReplies(redact)
+        self._board = Board(redact, newest=self.replies.newest)
         self._lock = threading.RLock()  # a signal may report while the main thread does
         self._console = console(stderr=True)
         self._live = Live(

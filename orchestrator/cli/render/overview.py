@@ -90,7 +90,10 @@ def status_document(found: PlanOverview) -> dict[str, Any]:
             for state in found.tasks
         ],
         "promptTokens": found.spend.prompt_tokens,
+        "cachedTokens": found.spend.cached_tokens,
+        "cacheWriteTokens": found.spend.cache_write_tokens,
         "completionTokens": found.spend.completion_tokens,
+        "reasoningTokens": found.spend.reasoning_tokens,
         "costUsd": found.spend.cost_usd,
         "reservedTokens": found.spend.reserved_tokens,
         "reservedUsd": found.spend.reserved_usd,

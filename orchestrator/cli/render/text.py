@@ -69,9 +69,13 @@ def money(usd: float | None) -> str:
     return f"${usd:.2f}" if usd >= 0.01 or usd == 0 else f"${usd:.4f}"
 
 
-def spent(number: int, usd: float | None, reserved: int = 0, reserved_usd: float = 0.0) -> str:
-    """Tokens and dollars, apart from what of them is only reserved: `9.1k (+2.0k reserved) tokens, $0.05`."""
-    used = f"{tokens(number - reserved)}{f' (+{tokens(reserved)} reserved)' if reserved else ''} tokens"
+def spent(
+    number: int, usd: float | None, reserved: int = 0, reserved_usd: float = 0.0, *, cached: int = 0, reasoning: int = 0
+) -> str:
+    """Tokens and dollars, apart from what of them is only reserved, and what of the tokens is special:
+    `9.1k (+2.0k reserved) tokens (8.0k cached, 600 reasoning), $0.05`."""
+    held = f" (+{tokens(reserved)} reserved)" if reserved else ""
+    used = f"{tokens(number - reserved)}{held} tokens{token_kinds(cached=cached, reasoning=reasoning)}"
     if usd is None:
         return f"{used}, {money(None)}"
     cost = money(max(usd - reserved_usd, 0.0))
@@ -80,7 +84,14 @@ def spent(number: int, usd: float | None, reserved: int = 0, reserved_usd: float
 
 def spent_in_all(used: Usage) -> str:
     """The same of a usage."""
-    return spent(used.tokens, used.cost_usd, used.reserved_tokens, used.reserved_usd)
+    kinds = {"cached": used.cached_tokens, "reasoning": used.reasoning_tokens}
+    return spent(used.tokens, used.cost_usd, used.reserved_tokens, used.reserved_usd, **kinds)
+
+
+def token_kinds(**counts: int) -> str:
+    """` (8.0k cached, 600 reasoning)`: the kinds of which there are any."""
+    told = ", ".join(f"{tokens(number)} {kind}" for kind, number in counts.items() if number)
+    return f" ({told})" if told else ""
 
 
 def duration(milliseconds: float | None) -> str:

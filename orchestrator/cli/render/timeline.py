@@ -9,13 +9,14 @@ from rich.text import Text
 
 from orchestrator.cli.render.plans import loosened_view
 from orchestrator.cli.render.screen import status_text
-from orchestrator.cli.render.text import clean, duration, ended_by, error_lines, one_line, spent, tokens
+from orchestrator.cli.render.text import clean, duration, ended_by, error_lines, one_line, spent, token_kinds, tokens
 from orchestrator.domain.attempt import Check
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS
 from orchestrator.domain.text import counted
 from orchestrator.reports.timeline import HeldFinding, Timeline, TimelineCall, TimelineNote, TimelineTurn
 
 TAIL_LINES = 12
+_ORDINARY = ("stop", "tool_calls", "")
 _MARK = {"unique": "", "control": "", "duplicate": "duplicate", "refused": "refused"}
 
 
@@ -44,7 +45,8 @@ def _head(story: Timeline) -> Text:
     figures, limit = story.figures, turns[-1].calls_limit if turns else attempt.tool_call_budget
     tokens_, reserved = figures.get("tokens", 0), figures.get("reservedTokens", 0)
     cost, held = figures.get("costUsd", 0.0), figures.get("reservedUsd", 0.0)
-    used = spent(tokens_ + reserved, None if cost is None else cost + held, reserved, held)
+    kinds = {kind: figures.get(f"{kind}Tokens", 0) for kind in ("cached", "reasoning")}
+    used = spent(tokens_ + reserved, None if cost is None else cost + held, reserved, held, **kinds)
     facts = f"{attempt.id}  {attempt.model}  stage {attempt.stage}  {counted(len(turns), 'turn')}"
     return text.append(f"{facts}  {figures.get('toolCalls', 0)}/{limit} calls  {used}\n", "dim")
 
@@ -56,8 +58,11 @@ def turn_view(turn: TimelineTurn, most_text: int = 160) -> Text:
     stall = f"  identical batches {turn.stall_count}" if turn.stall_count > 1 else ""
     compacted = " compacted" if turn.compacted else ""
     spent = f"{tokens(turn.prompt_tokens)}+{tokens(turn.completion_tokens)} tokens"
+    spent += token_kinds(reasoning=turn.reasoning_tokens)
     window = f"window {turn.window_messages} messages, {tokens(turn.window_tokens)} tokens{compacted}"
-    text.append(f"  {turn.calls_used}/{turn.calls_limit} calls  {window}  {spent}{stall}\n", "dim")
+    text.append(f"  {turn.calls_used}/{turn.calls_limit} calls  {window}  {spent}{stall}", "dim")
+    text.append("" if turn.finish_reason in _ORDINARY else f"  ended: {clean(turn.finish_reason)}", "yellow")
+    text.append("\n")
     if turn.text:
         text.append(f"  {one_line(turn.text, most_text)}\n", "italic" if turn.status == "replied" else "red")
     for call in turn.calls:

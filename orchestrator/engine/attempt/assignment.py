@@ -115,6 +115,7 @@ def _conversation(
         controls=controls,
         clock=services.clock,
         cancelled=services.cancelled,
+        live=services.live(claim.task.key),
         tree=start.tree,
         base_files=frozenset(services.workspaces.files_of(start.base)),
     )

@@ -7,7 +7,8 @@ and here alone a Stop ends the conversation, so that no role can ignore it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -22,6 +23,7 @@ from orchestrator.domain.events import (
     ToolRequested,
     TurnRequested,
 )
+from orchestrator.domain.live_text import LiveText, Unwatched
 from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult, TurnNotice
 from orchestrator.domain.ports import Clock, Session, Workspace
 from orchestrator.domain.tools import FINISHING_NAMES
@@ -80,7 +82,7 @@ class Conversation:
         controls: ControlEffects | None,
         clock: Clock,
         cancelled: CancelToken,
-        on_text: Callable[[str], None] = lambda _text: None,
+        live: LiveText | None = None,
         tree: str = "",
         base_files: frozenset[str] = frozenset(),
     ) -> None:
@@ -93,7 +95,7 @@ class Conversation:
         self._ending_tools = session.control_tools & FINISHING_NAMES
         self._clock = clock
         self._cancelled = cancelled
-        self._on_text = on_text
+        self._live = live or Unwatched()
         self._base_files = base_files
         self._last_turn: Stop | None = None
         self._turn: TurnRequested  # the newest
@@ -131,7 +133,7 @@ class Conversation:
             request = self._session.compose(self._notice(), shrink=shrink)
             self._request(request)
             try:
-                return self._replied(self._session.send(request, self._again, self._on_text))
+                return self._replied(self._send(request))
             except ModelError as error:
                 settled = ReplyReceived.lost if isinstance(error, ReplyLostError) else ReplyReceived.without_reply
                 self._settle(settled(self._turn, str(error), self._clock.now()))
@@ -143,12 +145,26 @@ class Conversation:
                     result = ConversationResult(reason=reason, detail=str(error), error=None if too_long else error)
                     raise ConversationEnded(result) from error
 
+    def _send(self, request: ModelRequest) -> ModelReply:
+        """The reply, whose words are shown as they come, until the turn is over."""
+        self._live.begin()
+        try:
+            return self._session.send(request, self._again, self._hear)
+        finally:
+            self._live.end()
+
+    def _hear(self, piece: str) -> None:
+        with suppress(Exception):  # whoever shows it must not break the reading of a reply
+            self._live.hear(piece)
+
     def _again(self, why: str) -> None:
         """A reply was lost and its request is going to be sent again: what was lost counts at what it reserved, and the
         next try is a turn of its own, which must fit every bound as any other."""
+        self._live.end()
         self._settle(ReplyReceived.lost(self._turn, why, self._clock.now()))
         self._go_on()
         self._request(replace(self._turn.request, compacted=False))
+        self._live.begin()
 
     def _request(self, request: ModelRequest) -> None:
         """Record and judge the turn, reserve what it may cost, make it durable."""
@@ -175,7 +191,7 @@ class Conversation:
         if self._last_turn is not None and any(call.tool not in self._ending_tools for call in calls):
             # behind the last turn that fits a bound of run or task, nothing but finishing may be asked for
             self.journal.append_verdicts((self._last_turn,), event.at)
-        if not calls:
+        if not calls and reply.finish_reason != "pause":
             self._session.remind(self._with_warnings(""))
         return calls
 

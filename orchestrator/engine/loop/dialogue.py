@@ -41,7 +41,9 @@ class Dialogue:
             opened,
             prompt_tokens=self.usage.prompt_tokens,
             cached_tokens=self.usage.cached_tokens,
+            cache_write_tokens=self.usage.cache_write_tokens,
             completion_tokens=self.usage.completion_tokens,
+            reasoning_tokens=self.usage.reasoning_tokens,
             cost_usd=self.usage.cost_usd,
             duration_ms=self.duration_ms,
             defects=defects,
@@ -76,6 +78,7 @@ def converse(
         controls=None,
         clock=services.clock,
         cancelled=services.cancelled,
+        live=services.live(feed.task),
     )
     result = conversation.run()
     return Dialogue(result=result, usage=journal.usage, duration_ms=(services.clock.monotonic() - started) * 1000)

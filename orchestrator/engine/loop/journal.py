@@ -2,7 +2,7 @@
 
 Events are buffered and written in one transaction just before the next side effect, so that the graph is never behind
 the world by more than one call in doubt. Subscribers hear of events when they are durable, so that whatever is shown or
-logged was recorded before.
+logged was recorded before; the one exception is a reply's text while it comes (domain/live_text.py).
 """
 
 from __future__ import annotations

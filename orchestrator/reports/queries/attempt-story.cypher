@@ -1,8 +1,8 @@
 // title: The story of an attempt
-// description: Turns, tool calls, progress reports, guards and requests in the order in which they happened.
+// description: Turns, tool calls, progress reports, guards and requests in the order in which they happened; of a turn that ended in another way than with calls or all said how it ended.
 // param repository: id of the repository; orchestrate fills in the current one
 // param attempt = "": id of the attempt; "" is the one that began last
-// columns: seq, kind, what, detail, status, tokens, durationMs
+// columns: seq, kind, what, detail, status, tokens, durationMs, ended
 // In Neo4j Browser first run   :param {repository: "<id>", attempt: ""}
 MATCH (:Repository {id: $repository})-[:HAS_PLAN]->(:Plan)-[:HAS_TASK]->(:Task)-[:HAS_ATTEMPT]->(a:Attempt)
 WHERE $attempt = "" OR a.id = $attempt
@@ -32,5 +32,6 @@ RETURN n.seq AS seq, kind,
          ELSE n.status
        END AS status,
        n.promptTokens + n.completionTokens AS tokens,
-       coalesce(n.durationMs, n.latencyMs) AS durationMs
+       coalesce(n.durationMs, n.latencyMs) AS durationMs,
+       CASE WHEN n.finishReason IN ["stop", "tool_calls"] THEN null ELSE n.finishReason END AS ended
 ORDER BY n.seq

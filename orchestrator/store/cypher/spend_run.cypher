@@ -1,7 +1,8 @@
 // Purpose: what a run's attempts have cost, with their reviews and the PM's decisions about their requests; an unsettled
 // turn counts with what it reserved.
-// Parameters: $runId. Columns: promptTokens, completionTokens, usd, unknown (turns without price), and reservedTokens
-// and reservedUsd, which are in them.
+// Parameters: $runId. Columns: promptTokens, completionTokens, of these cachedTokens, cacheWriteTokens and
+// reasoningTokens (absent in a graph that an older release wrote, then 0), usd, unknown (turns without price), and
+// reservedTokens and reservedUsd, which are in them.
 MATCH (:Run {id: $runId})-[:MADE]->(a:Attempt)
 OPTIONAL MATCH (a)-[:REVIEWED_BY]->(v:Review)
 WITH a, collect(v) AS reviews
@@ -12,6 +13,9 @@ MATCH (owner)-[:TOOK]->(t:Turn)
 WITH t, t.status = 'requested' AS open
 RETURN sum(CASE WHEN open THEN t.reservedTokens ELSE t.promptTokens END) AS promptTokens,
        sum(CASE WHEN open THEN 0 ELSE t.completionTokens END) AS completionTokens,
+       sum(coalesce(t.cachedTokens, 0)) AS cachedTokens,
+       sum(coalesce(t.cacheWriteTokens, 0)) AS cacheWriteTokens,
+       sum(coalesce(t.reasoningTokens, 0)) AS reasoningTokens,
        sum(CASE WHEN open THEN t.reservedTokens ELSE 0 END) AS reservedTokens,
        sum(coalesce(CASE WHEN open THEN t.reservedUsd ELSE t.costUsd END, 0.0)) AS usd,
        sum(CASE WHEN open THEN coalesce(t.reservedUsd, 0.0) ELSE 0.0 END) AS reservedUsd,

@@ -1,4 +1,4 @@
-"""Estimates, prices, the token bucket, and tool calls in a text: values without a wire."""
+"""Estimates, the token bucket, and tool calls in a text: values without a wire."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from agents.chat.estimate import Estimator, text_tokens
 from agents.chat.failures import MalformedReplyError
 from agents.chat.json_tools import tool_calls_in_text
 from agents.chat.limiter import TokenBucket
-from agents.chat.prices import AS_OF, price_of
 from agents.chat.wire import decode_reply
-from orchestrator.config.settings import PriceSettings
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -107,33 +105,6 @@ def test_tool_calls_and_schemas_count() -> None:
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "x" * 3500}}
     assert Estimator().request([{"role": "assistant", "content": None, "tool_calls": [call]}]) >= 1000
     assert Estimator().request([], [{"type": "function", "function": {"name": "f", "description": "y" * 3500}}]) >= 1000
-
-
-@pytest.mark.parametrize(
-    ("model", "input_price"),
-    [
-        ("gpt-4o", 2.5),
-        ("gpt-4o-2024-08-06", 2.5),
-        ("gpt-4o-mini", 0.15),
-        ("gpt-4o-mini-2024-07-18", 0.15),
-        ("claude-sonnet-4-5-20250929", 3.0),
-        ("gpt-5-pro", None),
-        ("gpt-4o-audio-preview", None),
-        ("gpt-4oh", None),
-        ("my-own-model", None),
-    ],
-)
-def test_prices_are_known_by_name_and_dated_name(model: str, input_price: float | None) -> None:
-    """The longest known name rules; a name that goes on with anything but a date is another model, price unknown."""
-    price = price_of(model)
-    assert (None if price is None else price.input) == input_price
-    assert AS_OF
-
-
-def test_a_price_of_the_settings_wins() -> None:
-    """The table is only a default."""
-    mine = PriceSettings(input=1, output=2)
-    assert price_of("gpt-4o", mine) == price_of("my-own-model", mine) == mine
 
 
 CALL = {"tool": "read_file", "arguments": {"path": "a"}}

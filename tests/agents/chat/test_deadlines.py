@@ -65,9 +65,9 @@ def test_a_drip_is_ended_by_the_total_deadline() -> None:
         ({"text": "Hi.", "fault": {"cut": True}}, True),
         ({"fault": {"close": True}}, True),
         ({"fault": {"status": 503}}, False),
-        ({"fault": {"html": True}}, False),
+        ({"fault": {"html": True, "status": 502}}, False),
     ],
-    ids=["cut", "closed", "refused", "no completion"],
+    ids=["cut", "closed", "refused", "a gateway's page"],
 )
 def test_a_try_that_was_worked_at_is_told_as_lost(reply: dict[str, Any], lost: bool) -> None:
     """What was accepted and broke off may have cost what it could, and is told before the next try; a refusal and

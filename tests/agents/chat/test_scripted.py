@@ -12,6 +12,7 @@ import pytest
 from agents.chat.model_chat import ModelChat
 from agents.chat.port import ChatRequest
 from agents.chat.probe import probe_endpoint
+from agents.scripted.chat_form import ChatForm
 from agents.scripted.conversations import Conversations
 from agents.scripted.script import load_script
 from agents.scripted.server import serve, serve_from_command_line
@@ -19,6 +20,8 @@ from benchmarks.bare_loop import bare_loop, model_process, script
 from orchestrator.config.settings import ModelSettings
 from orchestrator.domain.errors import ContextLengthError, ModelRefusedError, ModelUnavailableError, UserError
 from tests.support.chat_world import FixedClock, refusal, tool, world
+
+CHAT = ChatForm()
 
 
 def asked(first: str, *more: dict[str, Any], tools: tuple[str, ...] = (), system: str = "s") -> dict[str, Any]:
@@ -29,7 +32,7 @@ def asked(first: str, *more: dict[str, Any], tools: tuple[str, ...] = (), system
 
 def said(conversations: Conversations, request: dict[str, Any]) -> str:
     """The text of the next reply, or of the refusal."""
-    body = conversations.answer(request).body
+    body = conversations.answer(CHAT, request).body
     text = body["choices"][0]["message"]["content"] if "choices" in body else body["error"]["message"]
     return str(text)
 
@@ -91,8 +94,8 @@ def test_after_the_last_reply(then: str, texts: list[str]) -> None:
 def test_then_finish_and_error() -> None:
     """`finish` calls finish_task, `error` refuses with the number of the reply that is missing."""
     finish = script_of({"replies": [{"text": "a"}], "then": "finish"})
-    finish.answer(asked("x"))
-    call = finish.answer(asked("x")).body["choices"][0]["message"]["tool_calls"][0]
+    finish.answer(CHAT, asked("x"))
+    call = finish.answer(CHAT, asked("x")).body["choices"][0]["message"]["tool_calls"][0]
     assert call["function"]["name"] == "finish_task"
     error = script_of({"replies": [{"text": "a", "times": 2}], "then": "error"})
     assert [said(error, asked("x")) for _ in range(3)][2] == "The script has no reply number 3 for this conversation."
@@ -104,7 +107,7 @@ def test_call_ids_are_fresh_and_the_same_in_a_second_run() -> None:
 
     def ids() -> list[str]:
         conversations = script_of(entry)
-        bodies = [conversations.answer(asked(f"Task: {n % 2}")).body for n in range(12)]
+        bodies = [conversations.answer(CHAT, asked(f"Task: {n % 2}")).body for n in range(12)]
         return [body["choices"][0]["message"]["tool_calls"][0]["id"] for body in bodies]
 
     assert len(set(ids())) == 12
@@ -136,7 +139,7 @@ def test_a_prompt_beyond_context_chars_is_refused_until_it_shrinks() -> None:
 def test_a_reply_that_nobody_waits_for_is_given_back() -> None:
     """A client killed while it waits leaves its reply to its successor."""
     conversations = script_of({"replies": [{"text": "a"}, {"text": "b"}]})
-    conversations.answer(asked("x")).take_back()
+    conversations.answer(CHAT, asked("x")).take_back()
     assert [said(conversations, asked("x")) for _ in range(2)] == ["a", "b"]
 
 

@@ -34,6 +34,17 @@ class Metered(Choke):
         return super().judge(event)
 
 
+@dataclass
+class Declining(Choke):
+    """A choke point whose replies decline."""
+
+    def judge(self, event: Event) -> tuple[Verdict, ...]:
+        """Feed one event; a reply is a refusal."""
+        if isinstance(event, ReplyReceived):
+            event = replace(event, reply=replace(event.reply, finish_reason="refusal", text="I cannot help with that."))
+        return super().judge(event)
+
+
 def _choke(budget: int = 1000, answer: Answer = lambda _call: Result(), **limits: object) -> Choke:
     guard_set = GuardSet.begin(LIMITS.model_copy(update=limits), budget, ("calc.py", "+tests/*"))
     return Choke(guard_set, answer)
@@ -104,6 +115,10 @@ def _no_action() -> Choke:
     return _choke().run([[]] * 3)
 
 
+def _declined() -> Choke:
+    return Declining(GuardSet.begin(LIMITS, 1000, ("**",))).run([[]])
+
+
 def _thrash() -> Choke:
     contents = iter(range(100))
 
@@ -160,6 +175,7 @@ FIRINGS: Mapping[str, Callable[[], Choke]] = {
     "duplicates": _duplicates,
     "stall": _stall,
     "no_action": _no_action,
+    "declined": _declined,
     "thrash": _thrash,
     "checkpoint": _checkpoint,
     "scope": _scope,

@@ -30,6 +30,7 @@ SHEETS: Mapping[str, Sheet] = {
     "same_error": Sheet(("same_error_warn", "same_error_stop"), ("same_error",)),
     "duplicates": Sheet(("repeated_failures",)),
     "no_action": Sheet(("no_action_turns",), ("no_action",)),
+    "declined": Sheet(codes=("model_declined",)),
     "malformed": Sheet(("malformed_replies",), ("malformed_calls",)),
     "same_failure": Sheet(("same_failure_warn", "same_failure_stop"), ("same_error",)),
     "figures": Sheet(("figures_warn", "figures_stop", "figures_rounds", "cycle_longest"), ("loop_detected",)),
