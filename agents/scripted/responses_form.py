@@ -62,6 +62,8 @@ class ResponsesForm:
             "model": turn.model,
             "output": [] if turn.empty else [*_output(turn)],
             "parallel_tool_calls": True,
+            "tool_choice": "auto",
+            "tools": [],
             "store": False,
             **({"usage": _usage(turn.tokens)} if turn.tokens else {}),
         }
@@ -155,7 +157,7 @@ def _part(text: str, *, refused: bool) -> Json:
 def _usage(tokens: ScriptedTokens) -> Json:
     return {
         "input_tokens": tokens.prompt,
-        "input_tokens_details": {"cached_tokens": tokens.cached},
+        "input_tokens_details": {"cached_tokens": tokens.cached, "cache_write_tokens": tokens.written},
         "output_tokens": tokens.output,
         "output_tokens_details": {"reasoning_tokens": tokens.reasoning},
         "total_tokens": tokens.prompt + tokens.output,
