@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from agents.scripted.form import SIGNED, BadRequestError, Json, listed_objects
+from agents.chat.wire import Json
+from agents.scripted.form import SIGNED, BadRequestError, listed_objects
 from agents.scripted.signatures import unsealed
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
