@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from orchestrator.config.keys import DEFAULT_BASE_URL
+from orchestrator.config.keys import endpoint_url, is_vendor, key_variable
 from orchestrator.config.secrets import MASK, MIN_LENGTH, is_secret_name
 from orchestrator.config.settings import ModelSettings
 from orchestrator.domain.errors import UserError
@@ -57,14 +57,14 @@ def model_endpoint(settings: ModelSettings, env: Mapping[str, str]) -> ModelEndp
     taken = sorted(_OURS & settings.extra.keys())
     if taken:
         raise UserError(f"models.<role>.extra may not contain {', '.join(taken)}: orchestrate sets that itself.")
-    base_url = settings.base_url or env.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
+    base_url = endpoint_url(settings, env.get("OPENAI_BASE_URL"))
     host = _host(base_url)
     return ModelEndpoint(
         model=settings.name,
         base_url=base_url,
         host=host,
         loopback=_is_loopback(host),
-        key_variable=settings.api_key_env,
+        key_variable=key_variable(settings, base_url),
         key=_key(settings, env, base_url),
         headers={name: _header(name, variable, env) for name, variable in settings.headers.items()},
         api_version=settings.api_version,
@@ -86,11 +86,11 @@ def _header(name: str, variable: str, env: Mapping[str, str]) -> str:
 def _key(settings: ModelSettings, env: Mapping[str, str], base_url: str) -> str:
     """The key; none where a header is it already and no variable is named beside that: what OPENAI_API_KEY holds by
     chance is not meant for an endpoint that has its own."""
-    variable, by_header = settings.api_key_env, any(map(is_secret_name, settings.headers))
+    variable, by_header = key_variable(settings, base_url), any(map(is_secret_name, settings.headers))
     if by_header and "api_key_env" not in settings.model_fields_set:
         return ""
     key = _sendable(variable, env)
-    if not key and base_url == DEFAULT_BASE_URL and not by_header:
+    if not key and is_vendor(base_url) and not by_header:
         raise UserError(
             f"No key for the model endpoint: {variable} is not set, or not meant for it.",
             next_step=f"Set {variable}, or OPENAI_BASE_URL to an endpoint that needs none. {PAIRING}",

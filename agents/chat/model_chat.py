@@ -234,8 +234,9 @@ class ModelChat:
 
     def _reply(self, request: ChatRequest, answer: ModelReply, waited: _Waited) -> ModelReply:
         """The answer with what only we know of it."""
-        if self.settings.tools == "json" and request.tools and not answer.calls:
-            answer = replace(answer, calls=tool_calls_in_text(answer.text), message={})
+        in_text = self.settings.tools == "json" and request.tools and not answer.calls
+        if in_text and (written := tool_calls_in_text(answer.text)):
+            answer = replace(answer, calls=written, message={})
         answer = self._counted(request, answer)
         tariff = self._prices.tariff(self._clock.now())
         return replace(

@@ -40,17 +40,15 @@ _WORDS = (
     "thinking",
     "reasoning",
     "store",
+    "text",
 )  # what a sentence may hold otherwise too: fields only where set apart
 FIELDS = (*_PLAIN_FIELDS, *_WORDS)
-SAID_WHEN_LEFT_OUT = frozenset({"reasoning_effort", "output_config", *_WORDS})
+SAID_WHEN_LEFT_OUT = frozenset({"reasoning_effort", "output_config", *_WORDS}) - {"text"}
 """What the settings asked for and the endpoint does not give."""
 # Fields that are told by a value or a part of theirs: "adaptive thinking is not supported on this model".
-_TOLD_BY = {
-    "output_config": re.compile(r"\beffort\b", re.IGNORECASE),
-    "thinking": re.compile(r"\badaptive\b", re.IGNORECASE),
-}
+_TOLD_BY = {"output_config": r"\beffort\b", "thinking": r"\badaptive\b", "include": r"\bencrypted.content\b"}
 _SIGNATURE = re.compile(
-    r"invalid .?signature|thought_?signature|encrypted.content[^.]{0,60}(could not be|cannot be|failed to be)? ?verif"
+    r"invalid .?signature|thought.?signature|encrypted.content[^.]{0,60}(could not be|cannot be|failed to be)? ?verif"
     r"|invalid_encrypted_content|thinking.{0,3} blocks?[^.]{0,80}cannot be modified",
     re.IGNORECASE,
 )
@@ -192,7 +190,7 @@ def unsupported_field(reply: Refusal) -> str:
     if within:
         return f"{IN_MESSAGES}{within[1]}" if refused and within[1] not in _NEEDED else ""
     found = {name: at.start() for name in FIELDS if (at := _named(name, reply.message))}
-    found = found or {name: 0 for name, told in _TOLD_BY.items() if told.search(reply.message)}
+    found = found or {name: 0 for name, told in _TOLD_BY.items() if re.search(told, reply.message)}
     if "temperature" in found:
         return "temperature"
     if "tool_choice" in found and "thinking" in found:

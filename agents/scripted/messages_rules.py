@@ -118,8 +118,9 @@ def _call_id(number: int, block: Json) -> str:
 
 
 def check_thinking(body: Json, turns: Sequence[Json]) -> None:
-    """What was thought comes back as it was given, before its calls; the provider looks at the newest reply alone, we
-    look at all. With a budget of thinking the newest reply's calls have thinking before them. Raises BadRequestError."""
+    """What was thought comes back as it was given, before its calls: the provider looks at the newest reply alone, we
+    look at all. With a budget of thinking the newest reply's calls have thinking before them, whoever made them. Raises
+    BadRequestError."""
     for number, turn in enumerate(turns):
         _check_thoughts(number, turn["content"])
     said = [number for number, turn in enumerate(turns) if turn["role"] == "assistant"]

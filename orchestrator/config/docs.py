@@ -43,6 +43,7 @@ header's value (`headers`), and one that holds a key itself is refused.
 | variable | meaning |
 | --- | --- |
 | `OPENAI_API_KEY` | the key of the model endpoint, unless `api_key_env` names another variable |
+| `ANTHROPIC_API_KEY` | the same for api.anthropic.com |
 | `OPENAI_BASE_URL` | the endpoint of every role whose `base_url` is not set |
 | `ORCHESTRATE_MODEL` | the name of the model of all roles |
 | `ORCHESTRATE_PM_MODEL`, `ORCHESTRATE_WORKER_MODEL`, `ORCHESTRATE_QC_MODEL` | the same by role |

@@ -16,7 +16,8 @@ from orchestrator.config.former import ROLES
 from orchestrator.config.settings import ModelSettings, ModelsSettings
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
-_VENDOR_VARIABLE = "OPENAI_API_KEY"
+ANTHROPIC_BASE_URL = "https://api.anthropic.com/v1"
+_VENDORS = {DEFAULT_BASE_URL: "OPENAI_API_KEY", ANTHROPIC_BASE_URL: "ANTHROPIC_API_KEY"}
 
 _URL = re.compile(
     r"(?P<scheme>https?)://(?:[\w.~%!$&'()*+,;=:-]*@)?(?P<host>[\w.-]+|\[[0-9a-f:.]+\])(?::(?P<port>\d+))?(?:[/?#]|$)",
@@ -35,34 +36,61 @@ class KeyPair:
 
 @dataclass(frozen=True, slots=True)
 class KeyPairs:
-    """All pairs of one invocation. `default_url` is the endpoint of a role that names none."""
+    """All pairs of one invocation. `named_url` is OPENAI_BASE_URL, the endpoint of a role that names none."""
 
     allowed: frozenset[KeyPair]
-    default_url: str = DEFAULT_BASE_URL
+    named_url: str | None = None
 
     def may_send(self, model: ModelSettings, variable: str) -> bool:
         """Whether the model's endpoint may be sent the variable's value."""
-        return KeyPair(variable, url_origin(model.base_url or self.default_url)) in self.allowed
+        return KeyPair(variable, url_origin(endpoint_url(model, self.named_url))) in self.allowed
 
     def environ_for(self, model: ModelSettings, environ: Mapping[str, str]) -> Mapping[str, str]:
         """The environment as the model's endpoint may know it: without the values that are no pair with it."""
-        kept = {name for name in sent_variables(model) if not self.may_send(model, name)}
+        kept = {name for name in sent_variables(model, self.named_url) if not self.may_send(model, name)}
         return {name: value for name, value in environ.items() if name not in kept}
 
 
-def sent_variables(model: ModelSettings) -> frozenset[str]:
+def endpoint_url(model: ModelSettings, named_url: str | None) -> str:
+    """Where the model is asked: at its own address, else at that of OPENAI_BASE_URL, else at the vendor whose API it
+    speaks."""
+    return model.base_url or named_url or (ANTHROPIC_BASE_URL if model.api == "messages" else DEFAULT_BASE_URL)
+
+
+def key_variable(model: ModelSettings, url: str) -> str:
+    """The variable that holds the key for this address: the one that the settings name, else the vendor's own."""
+    if "api_key_env" in model.model_fields_set:
+        return model.api_key_env
+    return _vendor_variables().get(url_origin(url), model.api_key_env)
+
+
+def is_vendor(url: str) -> bool:
+    """Whether the address is a vendor's, who answers to nobody without a key."""
+    return url_origin(url) in _vendor_variables()
+
+
+def _vendor_variables() -> dict[str, str]:
+    return {url_origin(url): variable for url, variable in _VENDORS.items()}
+
+
+def sent_variables(model: ModelSettings, named_url: str | None = None) -> frozenset[str]:
     """The variables whose values the model's endpoint is sent: the key's, and those of headers."""
-    return frozenset({model.api_key_env, *model.headers.values()})
+    return frozenset({key_variable(model, endpoint_url(model, named_url)), *model.headers.values()})
 
 
 def key_pairs(persons: ModelsSettings, repository: Mapping[str, Any], environ: Mapping[str, str]) -> KeyPairs:
     """The pairs of the person's own models (without the repository's file) and of the values of the repository's
     trusted file."""
-    default_url = environ.get("OPENAI_BASE_URL", "").strip() or DEFAULT_BASE_URL
+    named_url = environ.get("OPENAI_BASE_URL", "").strip() or None
     roles = (getattr(persons, role) for role in ROLES)
-    own = {KeyPair(name, url_origin(role.base_url or default_url)) for role in roles for name in sent_variables(role)}
-    vendors = {KeyPair(_VENDOR_VARIABLE, url_origin(url)) for url in (DEFAULT_BASE_URL, default_url)}
-    return KeyPairs(frozenset(own | vendors | set(named_pairs(repository))), default_url)
+    own = {
+        KeyPair(name, url_origin(endpoint_url(role, named_url)))
+        for role in roles
+        for name in sent_variables(role, named_url)
+    }
+    vendors = {KeyPair(variable, origin) for origin, variable in _vendor_variables().items()}
+    named = {KeyPair(_VENDORS[DEFAULT_BASE_URL], url_origin(named_url))} if named_url else set()
+    return KeyPairs(frozenset(own | vendors | named | set(named_pairs(repository))), named_url)
 
 
 def named_pairs(repository: Mapping[str, Any]) -> Iterator[KeyPair]:

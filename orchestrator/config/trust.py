@@ -25,7 +25,7 @@ from orchestrator.domain.errors import UntrustedSettingsError, UserError
 HARMLESS_SECTIONS = frozenset({"budgets", "complexity", "guards", "review", "run"})
 HARMLESS_OF_MODELS = frozenset(
     {"name", "temperature", "context_window", "max_output_tokens", "tools", "retries", "rate_limit"}
-    | {"idle_timeout_s", "timeout_s", "api", "effort", "reasoning_tokens"}
+    | {"idle_timeout_s", "timeout_s", "effort", "reasoning_tokens"}
 )
 HARMLESS = frozenset({("checks", "timeout_s")})
 """What needs no trust is listed; any other setting, of a later release too, needs it."""

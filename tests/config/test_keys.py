@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.config.file import read_settings_file
-from orchestrator.config.keys import url_origin
+from orchestrator.config.keys import endpoint_url, key_variable, url_origin
 from orchestrator.config.load import load_configuration, load_settings
+from orchestrator.config.secrets import secrets_of
 from orchestrator.config.trust import TrustStore
 from orchestrator.domain.errors import UntrustedSettingsError
 
@@ -168,3 +169,41 @@ def test_one_host_is_one_host_however_it_is_written(one: str, other: str) -> Non
 def test_no_spelling_of_a_url_passes_for_another_host(url: str) -> None:
     """What two readers could take for two hosts is neither."""
     assert url_origin(url) != url_origin("https://api.openai.com/v1")
+
+
+ANTHROPIC = 'base_url = "https://api.anthropic.com"\n'
+MESSAGES = 'api = "messages"\n'
+
+
+@pytest.mark.parametrize(
+    ("repository", "users", "more", "variable", "goes"),
+    [
+        pytest.param("", MESSAGES, {}, "ANTHROPIC_API_KEY", True, id="Messages are asked of Anthropic"),
+        pytest.param("", ANTHROPIC, {}, "ANTHROPIC_API_KEY", True, id="by whichever API"),
+        pytest.param(ANTHROPIC, "", {}, "ANTHROPIC_API_KEY", True, id="also where the repository names the vendor"),
+        pytest.param("", MESSAGES, OWN, "OPENAI_API_KEY", True, id="the environment's endpoint has the key beside it"),
+        pytest.param("", ANTHROPIC + AWS, {}, "AWS_SECRET_ACCESS_KEY", True, id="a variable that is named is meant"),
+        pytest.param(MESSAGES + EVIL, "", {}, "OPENAI_API_KEY", False, id="no key to an endpoint of the repository"),
+        pytest.param(MESSAGES + AWS, "", {}, "AWS_SECRET_ACCESS_KEY", False, id="no key of its choice to the vendor"),
+        pytest.param(MESSAGES, AWS, {}, "AWS_SECRET_ACCESS_KEY", False, id="nor one that was meant for another"),
+        pytest.param(
+            EVIL + 'api_key_env = "ANTHROPIC_API_KEY"\n', "", {}, "ANTHROPIC_API_KEY", True, id="a pair named whole"
+        ),
+    ],
+)
+def test_anthropics_key_goes_to_anthropic(
+    tmp_path: Path, repository: str, users: str, more: dict[str, str], variable: str, goes: bool
+) -> None:
+    """Its variable is meant where none is named, and is paired as the other vendor's is; the two are never mixed up."""
+    keys = {"OPENAI_API_KEY": "sk-openai", "ANTHROPIC_API_KEY": "sk-ant", "AWS_SECRET_ACCESS_KEY": "aws"}
+    environ = {**keys, **more, "HOME": str(tmp_path)}
+    top, own = tmp_path / "clone", tmp_path / ".config/orchestrate/config.toml"
+    for path, text in ((top / "orchestrate.toml", repository), (own, users)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"[models.worker]\n{text}")
+    TrustStore.of(environ).add(read_settings_file(top))
+    loaded = load_configuration(top, environ)
+    worker = loaded.settings.models.worker
+    assert key_variable(worker, endpoint_url(worker, more.get("OPENAI_BASE_URL"))) == variable
+    assert (variable in loaded.keys.environ_for(worker, environ)) is goes
+    assert "sk-ant" in secrets_of(loaded.settings, environ)

@@ -55,7 +55,7 @@ def trust(top: Path, environ: dict[str, str]) -> None:
 
 def test_what_sends_runs_or_opens_needs_trust() -> None:
     """The whole list; a setting that is new is on it until somebody says that it is harmless."""
-    of_models = ("base_url", "api_key_env", "headers", "api_version", "price", "extra")
+    of_models = ("base_url", "api", "api_key_env", "headers", "api_version", "price", "extra")
     for setting in settings_tree():
         section, name = setting.keys[0], setting.keys[-1]
         sends = section == "models" and name in of_models

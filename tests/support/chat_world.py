@@ -50,9 +50,11 @@ class World:
 
 
 @contextmanager
-def world(*replies: Mapping[str, Any], then: str = "error", **settings: Any) -> Iterator[World]:
-    """A chat with a scripted model that gives these replies."""
-    with serve({"conversations": [{"replies": list(replies), "then": then}]}) as model:
+def world(
+    *replies: Mapping[str, Any], then: str = "error", script: Mapping[str, Any] | None = None, **settings: Any
+) -> Iterator[World]:
+    """A chat with a scripted model that gives these replies; `script` is what else stands in its script."""
+    with serve({**(script or {}), "conversations": [{"replies": list(replies), "then": then}]}) as model:
         clock, waits = FixedClock(), list[str]()
         chat = ModelChat(
             ModelSettings(name="scripted", base_url=model.base_url, **settings),

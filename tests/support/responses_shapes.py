@@ -51,7 +51,7 @@ def ended(whole: Mapping[str, Any]) -> dict[str, Any]:
 
 
 WHOLE = response(REASONING, SAID, CALL)
-DELTAS = [
+DELTAS: list[dict[str, Any]] = [
     {"type": "response.created", "response": response(status="in_progress")},
     {"type": "response.output_text.delta", "delta": "I look."},
     *map(item_done, WHOLE["output"]),

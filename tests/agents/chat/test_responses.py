@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from agents.chat.responses import Responses
 from agents.chat.wire import RequestOptions
 from agents.transcript import assistant_message
 from orchestrator.domain.model_io import ModelReply, ToolCall
-from tests.support.chat_world import HELLO, tool
+from tests.support.chat_world import HELLO, refusal, tool, world
 from tests.support.responses_shapes import CALL, REASONING, SAID, SEARCH, WHOLE, ended, item_done, response
 
 WIRE = Responses()
@@ -64,6 +65,25 @@ def test_what_an_endpoint_refused_is_left_out() -> None:
     fields = frozenset({"store", "include", "max_output_tokens", "temperature", "reasoning", "stream"})
     body = WIRE.body(ChatRequest(HELLO.messages), options(learnt=fields))
     assert body.keys() == {"model", "instructions", "input"}
+
+
+@pytest.mark.parametrize(
+    ("field", "refused"),
+    [
+        ("include", refusal("Encrypted content is not supported with this model.", param="include")),
+        ("include", refusal("Encrypted content is not supported with this model.")),
+        ("reasoning", refusal("Unsupported parameter: 'reasoning.effort' is not supported with this model.")),
+        ("max_output_tokens", refusal("Unsupported parameter: max_output_tokens")),
+        ("store", refusal("Unknown parameter: 'store'.", param="store")),
+        ("text", refusal("Invalid value: 'text.format' is not supported.", param="text.format")),
+    ],
+)
+def test_a_field_that_is_refused_is_not_sent_again(field: str, refused: Mapping[str, Any]) -> None:
+    """The request goes out again at once, and every later one, without it."""
+    with world(refused, {"text": "{}"}, {"text": "{}"}, api="responses", effort="low", tools="json") as w:
+        for _ in range(2):
+            assert w.chat.complete(ChatRequest(HELLO.messages, [tool("f")])).text == "{}"
+    assert [field in request for request in w.model.requests] == [True, False, False]
 
 
 def test_a_json_object_is_asked_for_by_text_format() -> None:
