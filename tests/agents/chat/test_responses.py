@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agents.chat.estimate import Estimator
 from agents.chat.failures import MalformedReplyError
@@ -204,3 +207,41 @@ def test_odd_values_raise_nothing(odd: Any) -> None:
         {**ended(WHOLE), "response": odd},
     ]
     assert (bool(WIRE.joined(events)), [WIRE.text(event) for event in events]) == (True, ["", "", ""])
+
+
+NAMES = [
+    "type",
+    "status",
+    "output",
+    "id",
+    "call_id",
+    "name",
+    "arguments",
+    "content",
+    "text",
+    "item",
+    "response",
+    "usage",
+    "error",
+    "delta",
+    "reason",
+]
+KINDS = ("message", "function_call", "reasoning", "response.completed", "response.output_item.done", "incomplete")
+TOP = st.sampled_from(("output", "status", "usage", "model", "incomplete_details"))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(KINDS),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(TOP, JSON), st.lists(JSON))
+def test_any_json_is_a_response_or_malformed(answer: dict[str, Any], told: list[Any]) -> None:
+    """Whole or as events: nothing but MalformedReplyError is raised, and what was read can go back."""
+    events = [event for event in told if isinstance(event, dict)]
+    with suppress(MalformedReplyError):
+        reply = WIRE.reply(answer)
+        WIRE.body(ChatRequest([WIRE.said(reply)]), options())
+    with suppress(MalformedReplyError):
+        WIRE.reply(WIRE.joined(events))
+    assert all(isinstance(WIRE.text(event), str) and WIRE.ends(event) in (True, False) for event in events)
