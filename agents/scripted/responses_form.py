@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from agents.chat.wire import Json
 from agents.scripted.form import (
     SIGNED,
     AskedReply,
     BadRequestError,
-    Json,
     ScriptedTokens,
     ScriptedTurn,
     StreamEvent,
@@ -62,6 +62,8 @@ class ResponsesForm:
             "model": turn.model,
             "output": [] if turn.empty else [*_output(turn)],
             "parallel_tool_calls": True,
+            "tool_choice": "auto",
+            "tools": [],
             "store": False,
             **({"usage": _usage(turn.tokens)} if turn.tokens else {}),
         }
@@ -155,7 +157,7 @@ def _part(text: str, *, refused: bool) -> Json:
 def _usage(tokens: ScriptedTokens) -> Json:
     return {
         "input_tokens": tokens.prompt,
-        "input_tokens_details": {"cached_tokens": tokens.cached},
+        "input_tokens_details": {"cached_tokens": tokens.cached, "cache_write_tokens": tokens.written},
         "output_tokens": tokens.output,
         "output_tokens_details": {"reasoning_tokens": tokens.reasoning},
         "total_tokens": tokens.prompt + tokens.output,
@@ -175,7 +177,8 @@ def _item_events(index: int, item: Json) -> Iterator[dict[str, Any]]:
     if item["type"] == "function_call":
         for half in halves(item["arguments"]):
             yield {"type": "response.function_call_arguments.delta", **at, "delta": half}
-        yield {"type": "response.function_call_arguments.done", **at, "arguments": item["arguments"]}
+        done = {"name": item["name"], "arguments": item["arguments"]}
+        yield {"type": "response.function_call_arguments.done", **at, **done}
     for place, part in enumerate(item.get("content", ())):
         yield from _part_events({**at, "content_index": place}, part)
     yield {"type": "response.output_item.done", "output_index": index, "item": item}
@@ -184,8 +187,9 @@ def _item_events(index: int, item: Json) -> Iterator[dict[str, Any]]:
 def _part_events(at: Json, part: Json) -> Iterator[dict[str, Any]]:
     name = "refusal" if part["type"] == "refusal" else "text"
     kind = "response.refusal" if name == "refusal" else "response.output_text"
+    more: Json = {} if name == "refusal" else {"logprobs": []}
     yield {"type": "response.content_part.added", **at, "part": {**part, name: ""}}
     for half in halves(part[name]):
-        yield {"type": f"{kind}.delta", **at, "delta": half}
-    yield {"type": f"{kind}.done", **at, name: part[name]}
+        yield {"type": f"{kind}.delta", **at, "delta": half, **more}
+    yield {"type": f"{kind}.done", **at, name: part[name], **more}
     yield {"type": "response.content_part.done", **at, "part": part}

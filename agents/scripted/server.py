@@ -27,14 +27,15 @@ from orchestrator.domain.errors import UserError
 
 
 class ScriptedModel:
-    """A running scripted model. `base_url` is what OPENAI_BASE_URL takes; `requests` are what it was sent, in
-    order, `bodies` the same as bytes, `paths` where to and `authorizations` the headers with them."""
+    """A running scripted model. `base_url` is what OPENAI_BASE_URL takes; `requests` are what it was sent, in order,
+    `bodies` the same as bytes, `paths` where to, `headers` what came along and `authorizations` one of them."""
 
     def __init__(self, script: Script, *, port: int = 0, keep_requests: bool = True) -> None:
         self.script = script
         self.requests: list[Mapping[str, Any]] = []
         self.bodies: list[bytes] = []
         self.paths: list[str] = []
+        self.headers: list[Mapping[str, str]] = []
         self.authorizations: list[str] = []
         self.stopping = threading.Event()
         self.keep_requests = keep_requests
@@ -130,6 +131,7 @@ class _Connection(BaseHTTPRequestHandler):
             model.requests.append(body)
             model.bodies.append(raw)
             model.paths.append(self.path)
+            model.headers.append(dict(self.headers))
             model.authorizations.append(self.headers.get("Authorization", ""))
         return self._deliver(form, model.conversations.answer(form, body))
 

@@ -41,12 +41,13 @@ class ModelSettings(_Section):
     name: str = ""
     """The model's name as the endpoint knows it."""
     base_url: str | None = Field(default=None, pattern=r"^https?://[^/?#\s]+\S*$")
-    """The endpoint; OPENAI_BASE_URL where absent."""
+    """The endpoint; OPENAI_BASE_URL where absent, else OpenAI, or Anthropic where api is messages."""
     api: Literal["auto", "chat", "responses", "messages"] = "auto"
     """How it is spoken to: OpenAI's chat completions, which nearly every endpoint knows, OpenAI's Responses, or
     Anthropic's Messages (`pip install 'orchestrate[anthropic]'`); auto decides by endpoint and model."""
     api_key_env: VariableName = "OPENAI_API_KEY"
-    """The environment variable that holds the key; optional where a base_url is set."""
+    """The environment variable that holds the key, for api.anthropic.com ANTHROPIC_API_KEY unless this is set; optional
+    where a base_url is set."""
     headers: dict[HeaderName, VariableName] = Field(default_factory=dict)
     """Further headers of every request: the header's name, and the environment variable that holds its value, as in
     `{ api-key = "AZURE_OPENAI_API_KEY" }`. Beside a header that is a key by its name, the key of `api_key_env` is sent
@@ -61,9 +62,10 @@ class ModelSettings(_Section):
     max_output_tokens: int = Field(default=8_192, ge=16)
     """Tokens of one reply at most; where it is not set, less if that is more than half of the window."""
     effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
-    """How much a reasoning model is to think; the model's own default where absent."""
+    """How much a reasoning model is to think; the model's own default where absent. Messages know nothing below low."""
     reasoning_tokens: int | None = Field(default=None, ge=1)
-    """Or with how many tokens at most, for endpoints that take a number."""
+    """Or with how many tokens at most, for endpoints that take a number; over Messages at least 1,024, and as much less
+    than max_output_tokens."""
     tools: Literal["native", "json"] = "native"
     """native tool calls, or tool calls as JSON in the text for endpoints without them."""
     idle_timeout_s: float = Field(default=60.0, gt=0)

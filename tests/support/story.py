@@ -61,7 +61,9 @@ def make_repository(folder: Path, files: Mapping[str, str] | None = None) -> Pat
 
 def clean_environment(**more: str) -> dict[str, str]:
     """This environment without what would point orchestrate anywhere, the tester's own settings file too."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("ORCHESTRATE_", "NEO4J_", "OPENAI_"))}
+    kept = {
+        k: v for k, v in os.environ.items() if not k.startswith(("ORCHESTRATE_", "NEO4J_", "OPENAI_", "ANTHROPIC_"))
+    }
     return {**kept, "XDG_CONFIG_HOME": os.devnull, **more}
 
 

@@ -107,6 +107,50 @@ def test_tool_calls_and_schemas_count() -> None:
     assert Estimator().request([], [{"type": "function", "function": {"name": "f", "description": "y" * 3500}}]) >= 1000
 
 
+SIGNED = "aB3/" * 1_000  # 4,000 characters that nobody reads: 1,000 tokens
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {
+            "reasoning_content": "think " * 100,
+            "tool_calls": [
+                {
+                    "id": "c",
+                    "extra_content": {"google": {"thought_signature": SIGNED}},
+                    "function": {"name": "f", "arguments": "x" * 3_500},
+                }
+            ],
+        },
+        {
+            "output": [
+                {"type": "reasoning", "summary": [{"text": "think " * 100}], "encrypted_content": SIGNED},
+                {"type": "function_call", "call_id": "c", "name": "f", "arguments": "x" * 3_500},
+            ]
+        },
+        {
+            "content": [
+                {"type": "thinking", "thinking": "think " * 100, "signature": SIGNED},
+                {"type": "tool_use", "id": "c", "name": "f", "input": {"a": "x" * 3_500}},
+            ]
+        },
+    ],
+    ids=["chat", "responses", "messages"],
+)
+def test_what_came_over_any_wire_counts(said: dict[str, Any]) -> None:
+    """Reasoning and arguments as texts, what is encrypted or signed by its length alone."""
+    assert 2_172 <= Estimator().request([{"role": "assistant", **said}]) <= 2_250
+
+
+def test_nothing_nests_too_deep_to_be_estimated() -> None:
+    """Whatever a model sends."""
+    deep: Any = "x"
+    for _ in range(5_000):
+        deep = [{"a": deep}]
+    assert Estimator().request([{"role": "assistant", "output": deep}]) > 0
+
+
 CALL = {"tool": "read_file", "arguments": {"path": "a"}}
 FORMS = [
     json.dumps(CALL),

@@ -217,7 +217,7 @@ def test_a_refusal_says_why() -> None:
 def test_what_came_goes_back_as_it_came() -> None:
     """Thinking, signatures, blocks and fields that we do not know, in their order."""
     unknown = {"type": "block_of_tomorrow", "seal": "x"}
-    blocks = [
+    blocks: list[dict[str, Any]] = [
         THOUGHT,
         unknown,
         {"type": "text", "text": "I read.", "citations": None},

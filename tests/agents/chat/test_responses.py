@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agents.chat.estimate import Estimator
 from agents.chat.failures import MalformedReplyError
@@ -13,7 +17,7 @@ from agents.chat.responses import Responses
 from agents.chat.wire import RequestOptions
 from agents.transcript import assistant_message
 from orchestrator.domain.model_io import ModelReply, ToolCall
-from tests.support.chat_world import HELLO, tool
+from tests.support.chat_world import HELLO, refusal, tool, world
 from tests.support.responses_shapes import CALL, REASONING, SAID, SEARCH, WHOLE, ended, item_done, response
 
 WIRE = Responses()
@@ -64,6 +68,25 @@ def test_what_an_endpoint_refused_is_left_out() -> None:
     fields = frozenset({"store", "include", "max_output_tokens", "temperature", "reasoning", "stream"})
     body = WIRE.body(ChatRequest(HELLO.messages), options(learnt=fields))
     assert body.keys() == {"model", "instructions", "input"}
+
+
+@pytest.mark.parametrize(
+    ("field", "refused"),
+    [
+        ("include", refusal("Encrypted content is not supported with this model.", param="include")),
+        ("include", refusal("Encrypted content is not supported with this model.")),
+        ("reasoning", refusal("Unsupported parameter: 'reasoning.effort' is not supported with this model.")),
+        ("max_output_tokens", refusal("Unsupported parameter: max_output_tokens")),
+        ("store", refusal("Unknown parameter: 'store'.", param="store")),
+        ("text", refusal("Invalid value: 'text.format' is not supported.", param="text.format")),
+    ],
+)
+def test_a_field_that_is_refused_is_not_sent_again(field: str, refused: Mapping[str, Any]) -> None:
+    """The request goes out again at once, and every later one, without it."""
+    with world(refused, {"text": "{}"}, {"text": "{}"}, api="responses", effort="low", tools="json") as w:
+        for _ in range(2):
+            assert w.chat.complete(ChatRequest(HELLO.messages, [tool("f")])).text == "{}"
+    assert [field in request for request in w.model.requests] == [True, False, False]
 
 
 def test_a_json_object_is_asked_for_by_text_format() -> None:
@@ -184,3 +207,41 @@ def test_odd_values_raise_nothing(odd: Any) -> None:
         {**ended(WHOLE), "response": odd},
     ]
     assert (bool(WIRE.joined(events)), [WIRE.text(event) for event in events]) == (True, ["", "", ""])
+
+
+NAMES = [
+    "type",
+    "status",
+    "output",
+    "id",
+    "call_id",
+    "name",
+    "arguments",
+    "content",
+    "text",
+    "item",
+    "response",
+    "usage",
+    "error",
+    "delta",
+    "reason",
+]
+KINDS = ("message", "function_call", "reasoning", "response.completed", "response.output_item.done", "incomplete")
+TOP = st.sampled_from(("output", "status", "usage", "model", "incomplete_details"))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(KINDS),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(TOP, JSON), st.lists(JSON))
+def test_any_json_is_a_response_or_malformed(answer: dict[str, Any], told: list[Any]) -> None:
+    """Whole or as events: nothing but MalformedReplyError is raised, and what was read can go back."""
+    events = [event for event in told if isinstance(event, dict)]
+    with suppress(MalformedReplyError):
+        reply = WIRE.reply(answer)
+        WIRE.body(ChatRequest([WIRE.said(reply)]), options())
+    with suppress(MalformedReplyError):
+        WIRE.reply(WIRE.joined(events))
+    assert all(isinstance(WIRE.text(event), str) and WIRE.ends(event) in (True, False) for event in events)

@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 
 from agents.chat.failures import MalformedReplyError
+from agents.chat.model_chat import ModelChat
 from agents.chat.responses import Responses
 from agents.chat.sse import SseReader
+from orchestrator.config.settings import ModelSettings
 from orchestrator.domain.model_io import ModelReply
+from tests.support import odd_endpoint as odd
+from tests.support.chat_world import HELLO, FixedClock
 from tests.support.responses_shapes import CALL, DELTAS, REASONING, SAID, WHOLE, ended, response, stream
 
 WIRE = Responses()
@@ -61,7 +65,10 @@ def test_no_half_stream_of_items_is_taken_for_an_answer() -> None:
     [
         ({"type": "error", "code": "server_error", "message": "Oops.", "param": None}, "Oops."),
         ({"type": "error", "error": {"code": "server_error", "message": "Oops."}}, "Oops."),
-        (ended(response(status="failed", error={"code": "rate_limit_exceeded", "message": "Oops."})), "Oops."),
+        (
+            ended(response(status="failed", error={"code": "rate_limit_exceeded", "message": "Oops."})),
+            "Oops.",
+        ),
         (ended(response(status="failed")), "The response failed; the endpoint does not say why."),
     ],
 )
@@ -69,6 +76,19 @@ def test_an_error_within_a_stream_is_told_as_one(event: dict[str, Any], told: st
     """However it came; what had come before it is no answer."""
     assert WIRE.ends(event)
     assert WIRE.joined([*DELTAS, event])["error"]["message"] == told
+
+
+@pytest.mark.parametrize(("begun", "lost"), [(DELTAS, 1), ([], 0)], ids=["begun", "nothing came"])
+def test_an_error_behind_half_a_reply_counts_as_a_lost_one(begun: list[dict[str, Any]], lost: int) -> None:
+    """What was begun may have cost what it could, and is asked for again."""
+    error = {"type": "error", "code": "server_error", "message": "Oops."}
+    answers = iter([stream(*begun, error), stream(ended(WHOLE))])
+    told: list[str] = []
+    with odd.odd_endpoint(lambda _asked: odd.response(200, next(answers).decode(), "text/event-stream")) as endpoint:
+        settings = ModelSettings(name="m", base_url=endpoint.base_url, api="responses")
+        chat = ModelChat(settings, clock=FixedClock(), env={})
+        assert (chat.complete(HELLO, told.append).text, len(told)) == ("I look.", lost)
+        chat.close()
 
 
 def test_the_text_is_told_as_it_comes() -> None:

@@ -207,24 +207,27 @@ def test_a_script_may_be_json(tmp_path: Path) -> None:
     assert load_script(file).conversations[0].replies[0].text == "a"
 
 
-REPORT = {"call": ["report", {"word": "ready", "number": 7}]}
+REPORT = {"calls": [["report", {"word": "heron", "number": number}] for number in (7, 8)], "times": 3}
 
 
 def checks(*replies: dict[str, Any], **settings: Any) -> dict[str, tuple[bool, str]]:
     """The probe's answers by check."""
     with world(*replies, **settings) as w:
-        return {name: (ok, detail) for name, ok, detail in probe_endpoint(w.chat)}
+        return {name: (ok, detail) for name, ok, detail, _needed in probe_endpoint(w.chat)}
 
 
 def test_a_capable_endpoint_passes_every_check() -> None:
-    """Tools, tool choice, structured output and usage, by use."""
+    """Tools, tool choice, parallel calls, structured output, usage, long prompts and the cache, by use."""
     assert {name for name, (ok, _) in checks(REPORT).items() if ok} == {
         "endpoint",
         "streaming",
         "tools",
         "tool choice",
+        "parallel calls",
         "structured output",
         "usage",
+        "long prompts",
+        "cached tokens",
     }
 
 
