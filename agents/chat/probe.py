@@ -175,7 +175,8 @@ def _long_prompts(chat: ModelChat, short: ModelReply) -> Iterator[EndpointProbe]
     if fewer or lost:
         yield _failed("long prompts", _cut(first, sent, lost=lost), needed=True)
     else:
-        yield _passed("long prompts", f"one of about {sent:,} tokens was read whole")
+        seen = "read whole" if _knows_the_word(first) else "taken"
+        yield _passed("long prompts", f"one of about {sent:,} tokens was {seen}")
     yield _cached(chat, again)
 
 

@@ -46,7 +46,7 @@ FIELDS = (*_PLAIN_FIELDS, *_WORDS)
 SAID_WHEN_LEFT_OUT = frozenset({"reasoning_effort", "output_config", *_WORDS}) - {"text"}
 """What the settings asked for and the endpoint does not give."""
 # Fields that are told by a value or a part of theirs: "adaptive thinking is not supported on this model".
-_TOLD_BY = {"output_config": r"\beffort\b", "thinking": r"\badaptive\b", "include": r"\bencrypted.content\b"}
+_TOLD_BY = {"output_config": r"\beffort\b", "thinking": r"\badaptive\b", "include": r"\b[Ee]ncrypted.content\b"}
 _SIGNATURE = re.compile(
     r"invalid .?signature|thought.?signature|encrypted.content[^.]{0,60}(could not be|cannot be|failed to be)? ?verif"
     r"|invalid_encrypted_content|thinking.{0,3} blocks?[^.]{0,80}cannot be modified",
