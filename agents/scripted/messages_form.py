@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from agents.chat.wire import Json
 from agents.scripted.form import (
     AskedReply,
     BadRequestError,
-    Json,
     ScriptedTokens,
     ScriptedTurn,
     StreamEvent,

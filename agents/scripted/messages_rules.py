@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from agents.scripted.form import SIGNED, BadRequestError, Json
+from agents.chat.wire import Json
+from agents.scripted.form import SIGNED, BadRequestError
 from agents.scripted.signatures import unsealed
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
