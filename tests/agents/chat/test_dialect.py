@@ -60,7 +60,9 @@ AZURE = "https://mine.openai.azure.com/openai"
 )
 def test_the_likely_wires_are_told_by_endpoint_and_model(url: str, model: str, wires: tuple[str, ...]) -> None:
     """One that the settings name is the only one."""
-    endpoint = model_endpoint(ModelSettings(name=model, base_url=url), {"OPENAI_API_KEY": "k"})
+    endpoint = model_endpoint(
+        ModelSettings(name=model, base_url=url), {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
+    )
     assert likely_wires("auto", endpoint) == wires
     assert likely_wires("messages", endpoint) == ("messages",)
 
