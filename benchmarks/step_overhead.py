@@ -2,10 +2,10 @@
 
 A step is one reply of a zero-latency model with one write_file of 200 bytes. On one server that has seen 200 steps
 before (a JVM is slow until it has compiled what is hot) five rounds are run, in each ours at 200 steps between two runs
-of the bare loop, so that a machine that slows down slows both. Printed, each as the median of the five with the least
-and the most: the ratio, milliseconds a step of both, ours at 200 against ours at 50 steps; and what a step stores at
-rest. Run it with `python -m benchmarks.step_overhead`; it takes two minutes. Quote it from a machine that does nothing
-else.
+of the bare loop, so that a machine that slows down slows both, and ours again over each other wire. Printed, each as
+the median of the five with the least and the most: the ratio, milliseconds a step of both, ours at 200 against ours at
+50 steps, the other wires against chat completions; and what a step stores at rest. Run it with
+`python -m benchmarks.step_overhead`; it takes four minutes. Quote it from a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import Any
 
 import yaml
 
+from agents.chat.wires import WIRES
 from benchmarks.bare_loop import bare_loop, model_process
 from orchestrator.app import App
 from orchestrator.domain.progress import CallFinished, Progress, TurnStarted
@@ -58,11 +59,13 @@ def script(steps: int) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Milliseconds a step: ours at 50 and at 200 steps, and of the bare loop just before and after."""
+    """Milliseconds a step: ours at 50 and at 200 steps, and of the bare loop just before and after; ours at 200 steps
+    over the other wires."""
 
     short: float
     long: float
     bare: float
+    others: Mapping[str, float]
 
     @property
     def ratio(self) -> float:
@@ -88,7 +91,10 @@ def rounds() -> Iterator[Round]:
         for _ in range(ROUNDS):
             before, short = bare(LONG), _steps(repository, SHORT)
             long, after = _steps(repository, LONG), bare(LONG)
-            yield Round(short, long, (before + after) / 2)
+            others: Mapping[str, float] = {
+                str(wire): _steps(repository, LONG, wire) for wire in WIRES if wire != "chat"
+            }
+            yield Round(short, long, (before + after) / 2, others)
 
 
 def stored(steps: int) -> int:
@@ -100,7 +106,7 @@ def stored(steps: int) -> int:
         return _size(home / "graph")
 
 
-def _steps(repository: Path, steps: int) -> float:
+def _steps(repository: Path, steps: int, wire: str = "chat") -> float:
     marks: list[float] = []
 
     def listen(progress: Progress) -> None:
@@ -108,7 +114,7 @@ def _steps(repository: Path, steps: int) -> float:
             marks.append(time.perf_counter())
 
     with model_process(script(steps)) as base_url:
-        environ = clean_environment(OPENAI_BASE_URL=base_url, **ENVIRONMENT)
+        environ = clean_environment(OPENAI_BASE_URL=base_url, ORCHESTRATE_MODELS_API=wire, **ENVIRONMENT)
         with App(repository, environ, flags={"sandbox.level": "none"}, on_wait=print) as app:
             app.listener = listen
             outcome = app.execute_plan(app.load_plan(plan_file(steps)).plan, ExecuteOptions())
@@ -158,6 +164,10 @@ def main() -> None:
         f"ours, ms a step at {SHORT} steps": spread(found.short for found in measured),
         f"bare openai loop, ms a step at {LONG} steps": spread(found.bare for found in measured),
         f"ours at {LONG} / at {SHORT} (bar: 1.1)": spread(found.long / found.short for found in measured),
+        **{
+            f"ours over {wire} / over chat (bar: 1.1)": spread(found.others[wire] / found.long for found in measured)
+            for wire in measured[0].others
+        },
         "stored, bytes a step (bar: 5000)": round((stored(LONG) - stored(SHORT)) / (LONG - SHORT)),
     }
     print(yaml.safe_dump(figures, sort_keys=False))

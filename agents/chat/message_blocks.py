@@ -51,7 +51,7 @@ def message_blocks(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return turns
 
 
-def marked(turns: Sequence[Json]) -> list[Json]:
+def with_marks(turns: Sequence[Json]) -> list[Json]:
     """The turns with marks at the edges that stay: the end of the opening, the newest of ours, and what that was one
     reply ago, so that a long reply lies not between it and what is in the cache."""
     ours = [number for number, turn in enumerate(turns) if turn["role"] == "user"]

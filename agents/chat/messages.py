@@ -11,11 +11,11 @@ from agents.chat.message_blocks import (
     BLANK,
     call_input,
     is_blank_text,
-    marked,
     message_blocks,
     opens_with_thinking,
     system_blocks,
     tool_definitions,
+    with_marks,
 )
 from agents.chat.message_events import joined_message
 from agents.chat.port import ChatRequest, Message
@@ -55,7 +55,7 @@ class Messages:
             body["system"] = system
         kept = len(request.messages) - request.passing
         said = message_blocks(request.messages[:kept])
-        body["messages"] = [*(marked(said) if marks else said), *message_blocks(request.messages[kept:])]
+        body["messages"] = [*(with_marks(said) if marks else said), *message_blocks(request.messages[kept:])]
         body["max_tokens"] = options.max_output_tokens
         body |= _reasoning(options, may_think=opens_with_thinking(said))
         thinks = body.get("thinking", {}).get("type") in ("enabled", "adaptive")

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from agents.chat.wire import Json
 from agents.scripted.form import (
     SIGNED,
     AskedReply,
     BadRequestError,
-    Json,
     NumberedCall,
     ScriptedTokens,
     ScriptedTurn,

@@ -9,11 +9,11 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from agents.chat.wire import Json
 from agents.scripted.form import (
     SIGNED,
     AskedReply,
     BadRequestError,
-    Json,
     NumberedCall,
     ScriptedForm,
     ScriptedTokens,
@@ -93,12 +93,12 @@ class Conversations:
         progress.position += 1
         whole = form.whole(_turn(progress, reply, tokens, asked.model))
         return ScriptedAnswer(
-            200,
-            whole,
-            tuple(form.events(whole, asked)) if asked.streamed and self._script.streams else (),
-            reply.fault,
-            reply.latency_ms / 1000,
-            lambda: self._take_back(progress, taken),
+            status=200,
+            body=whole,
+            events=tuple(form.events(whole, asked)) if asked.streamed and self._script.streams else (),
+            fault=reply.fault,
+            latency_s=reply.latency_ms / 1000,
+            take_back=lambda: self._take_back(progress, taken),
         )
 
     def _tokens(self, progress: _Progress, asked: AskedReply, reply: ScriptedReply) -> ScriptedTokens:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from agents.chat.wire import Json
 from agents.scripted.script import ApiName, ScriptedCall, ScriptedReply
 
-Json = Mapping[str, Any]
 SIGNED = "_s"
 """What the ids of calls and items end in whose signature must come back with them."""
 

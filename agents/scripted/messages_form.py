@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from agents.chat.wire import Json
 from agents.scripted.form import (
     AskedReply,
     BadRequestError,
-    Json,
     ScriptedTokens,
     ScriptedTurn,
     StreamEvent,
@@ -18,7 +18,7 @@ from agents.scripted.form import (
     joined_parts,
     listed_objects,
 )
-from agents.scripted.messages_rules import check_request, check_thinking, check_turns, joined_turns
+from agents.scripted.messages_rules import CheckedTurns, check_request
 from agents.scripted.script import ApiName
 from agents.scripted.signatures import sealed
 
@@ -43,15 +43,16 @@ class MessagesForm:
     def asked(self, body: Json) -> AskedReply:
         """The prompt in the order in which the cache has it: tools, system, messages, block by block."""
         check_request(body)
-        turns = joined_turns(listed_objects(body.get("messages"), "messages: Input should be a valid list"))
-        check_turns(turns)
-        check_thinking(body, turns)
+        turns = CheckedTurns(listed_objects(body.get("messages"), "messages: Input should be a valid list"))
+        if (body.get("thinking") or {}).get("type") == "enabled":
+            turns.check_budgeted()
         tools = listed_objects(body.get("tools") or [], "tools: Input should be a valid list")
         told = body.get("system") or []
         told = [{"type": "text", "text": told}] if isinstance(told, str) else told
         system = listed_objects(told, "system: Input should be a valid list")
-        said = [{"role": turn["role"], **block} for turn in turns for block in turn["content"]]
-        items, marks = _unmarked([*tools, *system, *said])
+        items, marks = _unmarked(
+            [*(("tools", tool) for tool in tools), *(("system", block) for block in system), *turns.blocks]
+        )
         return AskedReply(
             model=str(body.get("model") or "scripted"),
             system=joined_parts(system),
@@ -88,15 +89,17 @@ class MessagesForm:
         return {"type": "error", "error": {"type": kind, "message": message}}
 
 
-def _unmarked(blocks: Sequence[Json]) -> tuple[Sequence[Json], tuple[int, ...]]:
+def _unmarked(blocks: list[tuple[str, Json]]) -> tuple[Sequence[tuple[str, Json]], tuple[int, ...]]:
     """The blocks without their marks, and behind how many blocks the marks stood."""
-    marks = tuple(number for number, block in enumerate(blocks, 1) if block.get("cache_control"))
-    if len(marks) > MOST_MARKS:
+    places = [place for place, (_, block) in enumerate(blocks) if "cache_control" in block]
+    if len(places) > MOST_MARKS:
         raise BadRequestError(
-            f"A maximum of {MOST_MARKS} blocks with cache_control may be provided. Found {len(marks)}."
+            f"A maximum of {MOST_MARKS} blocks with cache_control may be provided. Found {len(places)}."
         )
-    plain = [{name: value for name, value in block.items() if name != "cache_control"} for block in blocks]
-    return plain, marks
+    for place in places:
+        where, block = blocks[place]
+        blocks[place] = where, {name: value for name, value in block.items() if name != "cache_control"}
+    return blocks, tuple(place + 1 for place in places)
 
 
 def _blocks(turn: ScriptedTurn) -> Iterator[dict[str, Any]]:

@@ -4,10 +4,11 @@ that do not pair, and thinking that does not come back as it was given."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
-from agents.scripted.form import SIGNED, BadRequestError, Json, listed_objects
+from agents.chat.wire import Json
+from agents.scripted.form import SIGNED, BadRequestError
 from agents.scripted.signatures import unsealed
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -46,103 +47,120 @@ def _check_beside_thinking(body: Json) -> None:
         raise BadRequestError("`temperature` may only be set to 1 when thinking is enabled.")
 
 
-def joined_turns(messages: Sequence[Json]) -> Sequence[Json]:
-    """The messages as the API takes them: blocks alone, and what follows each other in one role as one turn."""
-    turns: list[dict[str, Any]] = []
-    for number, message in enumerate(messages):
+class CheckedTurns:
+    """The messages of a request as the API takes them, block after block: what follows each other in one role is one
+    turn, whose results come first and are those of the calls before it. Raises BadRequestError."""
+
+    def __init__(self, messages: Sequence[Json]) -> None:
+        self.blocks: list[tuple[str, Json]] = []
+        """All of them, each with its role."""
+        self._role, self._thought, self._results_end = "", False, False
+        self._calls: list[str] = []  # of the turn that is read
+        self._pending: set[str] = set()  # of the turn before, without results so far
+        self._answered: set[str] = set()
+        self._newest: list[Json] = []  # the newest reply's blocks
+        for number, message in enumerate(messages):
+            self._read(number, message)
+        if self._role != "user":
+            self._begin_turn("user")
+        self._end_results()
+        if not self.blocks:
+            raise BadRequestError("messages: at least one message is required")
+
+    def check_budgeted(self) -> None:
+        """With a budget of thinking the newest reply's calls have thinking before them, whoever made them."""
+        kinds = [block.get("type") for block in self._newest]
+        if "tool_use" in kinds and kinds[0] not in _THOUGHT:
+            raise BadRequestError(
+                f"messages: Expected `thinking` or `redacted_thinking`, but found `{kinds[0]}`. When `thinking` is "
+                "enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of "
+                "`tool_use` and `tool_result` blocks)."
+            )
+
+    def _read(self, number: int, message: Json) -> None:
         role, content = message.get("role"), message.get("content")
         if role not in ("user", "assistant"):
             raise BadRequestError(f'messages: Unexpected role "{role}".')
-        text = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        blocks = [*listed_objects(text, f"messages.{number}.content: Input should be a valid list")]
-        if not blocks:
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}]
+        if not isinstance(content, list) or not content:
             raise BadRequestError(f"messages.{number}: all messages must have non-empty content")
-        if turns and turns[-1]["role"] == role:
-            turns[-1]["content"] += blocks
+        if role != self._role:
+            self._begin_turn(role)
+        for at, block in enumerate(content):
+            check = self._CHECKS.get(block.get("type")) if isinstance(block, dict) else CheckedTurns._no_block
+            if check is not None:
+                check(self, f"messages.{number}.content.{at}", block)
+            if role == "assistant":
+                self._newest.append(block)
+            self.blocks.append((role, block))
+
+    def _begin_turn(self, role: str) -> None:
+        if role == "assistant" and not self._role:
+            raise BadRequestError('messages: first message must use the "user" role')
+        if role == "assistant":
+            self._end_results()
+            self._calls, self._newest, self._thought = [], [], False
         else:
-            turns.append({"role": role, "content": [*blocks]})
-    if not turns or turns[0]["role"] != "user":
-        raise BadRequestError('messages: first message must use the "user" role')
-    return turns
+            self._pending, self._answered, self._results_end = set(self._calls), set(), False
+            self._calls = []
+        self._role = role
 
+    def _end_results(self) -> None:
+        """Nothing but results may stand before all calls have theirs."""
+        self._results_end = True
+        if self._pending:
+            raise BadRequestError(
+                f"messages: `tool_use` ids were found without `tool_result` blocks immediately after: "
+                f"{', '.join(sorted(self._pending))}. Each `tool_use` block must have a corresponding `tool_result` "
+                "block in the next message."
+            )
 
-def check_turns(turns: Sequence[Json]) -> None:
-    """Texts that say something, and results of all calls at the head of the turn that follows them. Raises
-    BadRequestError."""
-    pending: list[str] = []
-    for number, turn in enumerate(turns):
-        blocks = turn["content"]
-        if any(block.get("type") == "text" and not str(block.get("text")).strip() for block in blocks):
-            raise BadRequestError("messages: text content blocks must contain non-whitespace text")
-        if any(block.get("type") in _THOUGHT and block.get("cache_control") for block in blocks):
-            raise BadRequestError(f"messages.{number}: cache_control cannot be set on thinking blocks")
-        _check_answered(number, pending, blocks)
-        pending = [_call_id(number, block) for block in blocks if block.get("type") == "tool_use"]
-        if len(set(pending)) < len(pending):
+    def _no_block(self, place: str, _block: Json) -> None:
+        raise BadRequestError(f"{place}: Input should be a valid dictionary")
+
+    def _check_text(self, place: str, block: Json) -> None:
+        if not str(block.get("text")).strip():
+            raise BadRequestError(f"{place}: text content blocks must contain non-whitespace text")
+        if self._role == "user" and not self._results_end:
+            self._end_results()
+
+    def _check_thought(self, place: str, block: Json) -> None:
+        if "cache_control" in block:
+            raise BadRequestError(f"{place}: cache_control cannot be set on thinking blocks")
+        if block["type"] == "thinking" and unsealed(block.get("signature")) != block.get("thinking"):
+            raise BadRequestError(f"{place}: Invalid `signature` in `thinking` block")
+        self._thought = True
+
+    def _check_call(self, place: str, block: Json) -> None:
+        given = block.get("id")
+        if not isinstance(given, str) or not _ID.fullmatch(given):
+            raise BadRequestError(f"{place}.tool_use.id: String should match pattern '^{_ID.pattern}$'")
+        if not isinstance(block.get("input"), dict):
+            raise BadRequestError(f"{place}.tool_use.input: Input should be a valid dictionary")
+        if given in self._calls:
             raise BadRequestError("messages: `tool_use` ids must be unique")
-    if pending:
-        raise _unanswered(len(turns) - 1, pending)
-
-
-def _check_answered(number: int, pending: Sequence[str], blocks: Sequence[Json]) -> None:
-    kinds = [block.get("type") for block in blocks]
-    first_other = next((at for at, kind in enumerate(kinds) if kind != "tool_result"), len(kinds))
-    answered = [str(block.get("tool_use_id")) for block in blocks[:first_other]]
-    missing = [call_id for call_id in pending if call_id not in answered]
-    if missing:
-        raise _unanswered(number - 1, missing)
-    results = [str(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result"]
-    for call_id in results:
-        if call_id not in pending:
+        if given.endswith(SIGNED) and not self._thought:  # of the newest reply alone, says the provider; we look at all
             raise BadRequestError(
-                f"messages.{number}: unexpected `tool_use_id` found in `tool_result` blocks: {call_id}. Each "
-                "`tool_result` block must have a corresponding `tool_use` block in the previous message."
+                f"{place}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be "
+                "modified. These blocks must remain as they were in the original response."
             )
+        self._calls.append(given)
 
-
-def _unanswered(number: int, missing: Sequence[str]) -> BadRequestError:
-    return BadRequestError(
-        f"messages.{number}: `tool_use` ids were found without `tool_result` blocks immediately after: "
-        f"{', '.join(missing)}. Each `tool_use` block must have a corresponding `tool_result` block in the next "
-        "message."
-    )
-
-
-def _call_id(number: int, block: Json) -> str:
-    given = block.get("id")
-    if not isinstance(given, str) or not _ID.fullmatch(given):
-        raise BadRequestError(f"messages.{number}: tool_use.id: String should match pattern '^{_ID.pattern}$'")
-    if not isinstance(block.get("input"), dict):
-        raise BadRequestError(f"messages.{number}: tool_use.input: Input should be a valid dictionary")
-    return given
-
-
-def check_thinking(body: Json, turns: Sequence[Json]) -> None:
-    """What was thought comes back as it was given, before its calls: the provider looks at the newest reply alone, we
-    look at all. With a budget of thinking the newest reply's calls have thinking before them, whoever made them. Raises
-    BadRequestError."""
-    for number, turn in enumerate(turns):
-        _check_thoughts(number, turn["content"])
-    said = [number for number, turn in enumerate(turns) if turn["role"] == "assistant"]
-    newest: Sequence[Json] = turns[said[-1]]["content"] if said else ()
-    calls = any(block.get("type") == "tool_use" for block in newest)
-    if (body.get("thinking") or {}).get("type") == "enabled" and calls and newest[0].get("type") not in _THOUGHT:
-        raise BadRequestError(
-            f"messages.{said[-1]}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
-            f"`{newest[0].get('type')}`. When `thinking` is enabled, a final `assistant` message must start with a "
-            "thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."
-        )
-
-
-def _check_thoughts(number: int, blocks: Sequence[Json]) -> None:
-    thought = False
-    for at, block in enumerate(blocks):
-        kind = block.get("type")
-        if kind == "thinking" and unsealed(block.get("signature")) != block.get("thinking"):
-            raise BadRequestError(f"messages.{number}.content.{at}: Invalid `signature` in `thinking` block")
-        if kind == "tool_use" and str(block.get("id")).endswith(SIGNED) and not thought:
+    def _check_result(self, place: str, block: Json) -> None:
+        given = str(block.get("tool_use_id"))
+        if given not in self._pending and given not in self._answered:
             raise BadRequestError(
-                f"messages.{number}.content.{at}: `thinking` or `redacted_thinking` blocks in the latest assistant "
-                "message cannot be modified. These blocks must remain as they were in the original response."
+                f"{place}: unexpected `tool_use_id` found in `tool_result` blocks: {given}. Each `tool_result` block "
+                "must have a corresponding `tool_use` block in the previous message."
             )
-        thought = thought or kind in _THOUGHT
+        self._pending.discard(given)
+        self._answered.add(given)
+
+    _CHECKS: ClassVar[Mapping[Any, Callable[[CheckedTurns, str, Json], None]]] = {
+        "text": _check_text,
+        "thinking": _check_thought,
+        "redacted_thinking": _check_thought,
+        "tool_use": _check_call,
+        "tool_result": _check_result,
+    }

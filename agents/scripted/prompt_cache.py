@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Any
 
 LOOKBACK = 20
@@ -25,7 +24,8 @@ class SeenPrompt:
 
     def followed_by(self, items: Sequence[Any]) -> tuple[SeenPrompt, int]:
         """The next prompt, and with how many of the same items it begins: nothing of them is counted again."""
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self.items, items, strict=False)))
+        most = min(len(self.items), len(items))
+        same = next((at for at in range(most) if self.items[at] != items[at]), most)
         tokens, digests = self.tokens[:same], self.digests[:same]
         for item in items[same:]:
             written = json.dumps(item)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from agents.chat.wire import Json
 from agents.scripted.form import (
     SIGNED,
     AskedReply,
     BadRequestError,
-    Json,
     ScriptedTokens,
     ScriptedTurn,
     StreamEvent,

@@ -221,7 +221,7 @@ def test_the_scripted_model_refuses_turns_as_the_provider_does(blocks: Any, told
         ({"max_tokens": 0}, "max_tokens"),
         ({"messages": [{"role": "system", "content": "x"}]}, "Unexpected role"),
         ({"messages": [{"role": "assistant", "content": "x"}]}, "first message"),
-        ({"messages": []}, "first message"),
+        ({"messages": []}, "at least one message"),
         ({"tool_choice": {"type": "auto"}}, "while providing tools"),
         ({"output_config": {"effort": "minimal"}}, "output_config.effort"),
         ({"thinking": {"type": "enabled", "budget_tokens": 9}}, "at least 1024"),
