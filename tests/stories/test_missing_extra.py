@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from tests.stories.conftest import Serve
-from tests.stories.test_bad_input import PLAN, WRITE, said
+from tests.stories.test_bad_endpoints import PLAN, WRITE
 from tests.support.scripts import finish, review, script, worker
-from tests.support.story import Story
+from tests.support.story import Story, complaint
 
 
 def test_a_run_waits_for_the_extra(story: Story, model: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,7 +19,7 @@ def test_a_run_waits_for_the_extra(story: Story, model: Serve, monkeypatch: pyte
     story.plan(PLAN)
     with monkeypatch.context() as missing:
         missing.setitem(sys.modules, "anthropic", None)
-        assert "pip install 'orchestrate[anthropic]'" in said(story.run("execute"), 2)
+        assert "pip install 'orchestrate[anthropic]'" in complaint(story.run("execute"), 2)
         assert served.requests == []
     story.ok("execute")
     assert {path.partition("?")[0] for path in served.paths} == {"/v1/messages"}

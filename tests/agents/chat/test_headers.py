@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agents.chat.model_chat import ModelChat
-from orchestrator.config.secrets import redactor, secrets_of
+from orchestrator.config.secrets import Redactor, secrets_of
 from orchestrator.config.settings import ModelSettings, Settings
 from orchestrator.domain.errors import ModelError, UserError
 from tests.support.chat_world import HELLO, KEY, FixedClock
@@ -89,7 +89,7 @@ def test_a_value_is_nowhere() -> None:
         chat.close()
     assert VALUE not in f"{caught.value!r} {caught.value} {chat.endpoint!r}" and "***" in str(caught.value)
     whole = Settings.model_validate({"models": {"worker": {"headers": {"X-Odd": "PLAIN_NAME"}}}})
-    assert redactor(secrets_of(whole, {"PLAIN_NAME": "a-value-of-it"}))("say a-value-of-it") == "say ***"
+    assert Redactor(secrets_of(whole, {"PLAIN_NAME": "a-value-of-it"}))("say a-value-of-it") == "say ***"
 
 
 @pytest.mark.parametrize(
