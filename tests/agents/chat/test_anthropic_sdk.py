@@ -4,6 +4,7 @@ of it retries, waits or fails by itself."""
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from agents.chat.port import ChatRequest
 from agents.chat.sdk import messages_base_url
 from agents.scripted.server import serve
 from orchestrator.config.settings import ModelSettings
-from orchestrator.domain.errors import UserError
+from orchestrator.domain.errors import ModelRefusedError, UserError
 from tests.support.chat_world import HELLO, KEY, FixedClock, refusal, world
 
 OK = {"text": "Hi."}
@@ -103,3 +104,13 @@ def test_the_vendors_key_is_asked_for_by_its_name() -> None:
     assert (chat.endpoint.host, chat.endpoint.key_variable) == ("api.anthropic.com", "ANTHROPIC_API_KEY")
     assert chat.endpoint.redacted(f"x {KEY}") == "x ***"
     chat.close()
+
+
+def test_what_is_nested_beyond_writing_is_refused() -> None:
+    """Not by a crash: an endpoint may send blocks of any depth, and they go back as they came."""
+    deep: dict[str, Any] = {}
+    for _ in range(5_000):
+        deep = {"a": deep}
+    said = {"role": "assistant", "content": [{"type": "new", "depth": deep}]}
+    with world(OK, api="messages") as w, pytest.raises(ModelRefusedError, match="nested too deep"):
+        w.chat.complete(ChatRequest((*HELLO.messages, said, HELLO.messages[1])))
