@@ -234,8 +234,8 @@ def test_doctor_looks_by_use(fresh: Story) -> None:
 
 def test_doctor_asks_the_model(fresh: Story) -> None:
     """--model tries the endpoint: tools, structured output, usage; one that is away is exit code 4."""
-    answer = script({"when": {}, "replies": [call("report", word="ready", number=7)]})
-    with serve(answer) as model:
+    both = {"calls": [["report", {"word": "heron", "number": number}] for number in (7, 8)]}
+    with serve(script({"when": {}, "replies": [both]})) as model:
         fresh.use_model(model.base_url)
         code, found = _doctor(fresh, "--model")
     assert code == 0

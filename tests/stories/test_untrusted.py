@@ -20,7 +20,7 @@ KEYS = {"OPENAI_API_KEY": "sk-of-the-user-0123", "AWS_SECRET_ACCESS_KEY": "aws-o
 @pytest.fixture
 def evil() -> Iterator[ScriptedModel]:
     """The endpoint that the repository wants to be asked."""
-    with serve(script({"when": {}, "replies": [call("report", word="ready", number=7)]})) as model:
+    with serve(script({"when": {}, "replies": [call("report", word="heron", number=7)]})) as model:
         yield model
 
 

@@ -21,7 +21,9 @@ OPENAI, LOCAL = "https://api.openai.com/v1", "http://127.0.0.1:11434/v1"
 
 def listed(model: str, url: str = OPENAI, override: PriceSettings | None = None) -> PriceList:
     """The model's prices at an address."""
-    endpoint = model_endpoint(ModelSettings(name=model, base_url=url), {"OPENAI_API_KEY": "k"})
+    endpoint = model_endpoint(
+        ModelSettings(name=model, base_url=url), {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
+    )
     return PriceList(endpoint, override)
 
 
