@@ -137,6 +137,15 @@ def told_calls(asked: Sequence[tuple[Any, Any, Any]]) -> tuple[ToolCall, ...]:
         if not call_id or call_id in seen:
             call_id = new_call_id()
         seen.add(call_id)
-        written = arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments)
-        calls.append(ToolCall(call_id=call_id, tool=str(name or ""), arguments_json=written or "{}"))
+        calls.append(ToolCall(call_id=call_id, tool=str(name or ""), arguments_json=_arguments_json(arguments) or "{}"))
     return tuple(calls)
+
+
+def _arguments_json(arguments: Any) -> str:
+    """Arguments as text: some servers send the object itself."""
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    try:
+        return json.dumps(arguments)
+    except RecursionError:  # read on a shallower stack than this one
+        return "(nested too deep)"
