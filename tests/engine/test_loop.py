@@ -20,7 +20,8 @@ from orchestrator.domain.verdict import Stop
 from orchestrator.guards.guard_set import replay
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.workspace.workspaces import ShadowWorkspaces
-from tests.support.rig import Said, Walked, call, seqs, unpaired, walk
+from tests.support.observed import seqs, unpaired
+from tests.support.rig import Said, Walked, call, walk
 
 _names = count()
 
