@@ -23,7 +23,7 @@ check: .venv/developed ## Lint, formatting, strict types, import direction
 	$(BIN)/lint-imports
 
 unit: .venv/developed ## All tests, and what they cover (TESTS=tests/guards for some)
-	$(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder $(if $(filter tests,$(TESTS)),--cov --cov-fail-under=90) $(TESTS)
+	$(BIN)/pytest -n auto $(if $(filter tests,$(TESTS)),--cov --cov-fail-under=90) $(TESTS)
 
 clean: ## Remove what was installed and cached
 	rm -rf .venv .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build

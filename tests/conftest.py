@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
 
-from tests.support.embedded_cache import share_cache
+from tests.support.by_file import ByFile
+from tests.support.embedded_cache import offer_cache, share_cache
 from tests.support.graph_servers import (
     any_graph,
     embedded_graph,
@@ -23,14 +26,16 @@ from tests.support.neo4j_container import ask_in_background, remove_container, r
 
 __all__ = ["any_graph", "embedded_graph", "embedded_home", "empty_graph", "graph_server", "real_neo4j"]
 
-COVERING = ("domain", "engine", "gates", "guards", "planning", "stories")
+COVERING = ("domain", "engine", "gates", "guards", "stories")
 """The rooms whose tests count as covering the measured code: what a test of another one happens to call says little."""
 
 TESTS = Path(__file__).parent
-SLOW = ("stories", "cli", "test_readme", "store")
+SLOWEST_FIRST = ("stories", "store", "cli", "test_readme.py", "workspace", "replay", "reports", "agents")
+"""Rooms, so ordered that no long test is left for the end, when the other test processes have nothing to do."""
 
-# A busy machine is no defect: what an example may take is bounded by pytest-timeout alone.
-settings.register_profile("orchestrate", deadline=None, print_blob=True)
+# A busy machine is no defect: what an example may take is bounded by pytest-timeout alone. Half of Hypothesis's number
+# of examples a run: they differ from run to run, and a property is broken by few of its first or by rare ones.
+settings.register_profile("orchestrate", deadline=None, print_blob=True, max_examples=50)
 settings.load_profile("orchestrate")
 
 
@@ -51,20 +56,50 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A worker takes a file at a time, and all that look at the demo's one run go together. With that, the longest must
-    not begin last: sort by slowness of the file's room, else as collected."""
-    items.sort(key=lambda item: not any(part in item.nodeid for part in SLOW))
-    if config.pluginmanager.hasplugin("xdist"):
-        for item in items:
-            together = "demo" if "demo" in getattr(item, "fixturenames", ()) else item.nodeid.partition("::")[0]
-            item.add_marker(pytest.mark.xdist_group(together))
-    if config.pluginmanager.hasplugin("pytest_cov"):
-        for item in items:
-            room = item.path.relative_to(TESTS).parts[0]
-            property_test = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
-            if room not in COVERING or property_test:  # of hundreds of examples, each traced
-                item.add_marker(pytest.mark.no_cover)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
+    """Who runs which test when there are several processes."""
+    config.option.loadscopereorder = False  # the order is ours
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The slowest rooms first."""
+    items.sort(key=lambda item: _place(_room(item)))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """What does not count as covering is not traced, nor what is set up for it (as pytest-cov's own mark would be)."""
+    measuring = item.config.pluginmanager.getplugin("_cov")
+    controller = getattr(measuring, "cov_controller", None)
+    if controller is None or _covers(item):
+        return (yield)
+    controller.pause()
+    try:
+        return (yield)
+    finally:
+        controller.resume()
+
+
+def _covers(item: pytest.Item) -> bool:
+    """A property test does not: of hundreds of examples, each would be traced. Nor does the guards' story, the longest:
+    the guards have tests of their own, and what else it runs the other stories run."""
+    property_test = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    return _room(item) in COVERING and not property_test and item.path.name != "test_guards.py"
+
+
+def _room(item: pytest.Item) -> str:
+    return item.path.relative_to(TESTS).parts[0]
+
+
+def _place(room: str) -> int:
+    return SLOWEST_FIRST.index(room) if room in SLOWEST_FIRST else len(SLOWEST_FIRST)
+
+
+def pytest_runtest_setup() -> None:
+    """An embedded server that a test starts finds the start cache, whatever the test before did to it."""
+    offer_cache()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

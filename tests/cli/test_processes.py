@@ -44,6 +44,15 @@ def test_a_process_answers_as_a_call_in_this_one(name: str, demo: Demo, limits: 
     assert there.stdout or there.stderr
 
 
+@pytest.mark.parametrize("called", [("status",), ("show", "nosuch"), ("execute", "--nosuch")], ids=" ".join)
+def test_a_forked_process_is_as_one_that_was_started(called: tuple[str, ...], demo: Demo) -> None:
+    """What stories kill and signal (support/forked.py) ends and writes as the process that a user starts."""
+    there, forked = demo.story.spawn(*called), demo.story.start(*called)
+    out, err = forked.communicate(timeout=60)
+    assert forked.returncode == there.returncode
+    assert _without_digits(subprocess.CompletedProcess(called, 0, out, err)) == _without_digits(there)
+
+
 def _without_digits(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [re.sub(r"\d+", "0", stream) for stream in (done.stdout, done.stderr)]
 

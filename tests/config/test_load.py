@@ -145,7 +145,7 @@ def test_a_link_to_what_never_ends_is_refused(tmp_path: Path, device: str) -> No
 
 
 @pytest.mark.parametrize(
-    "text", ["[" + "a." * 50_000 + "a]\n", "x = " + "9" * 5_000 + "\n", "a" + ".a" * 3_000 + " = 1\n", "=1\n", "[]\n"]
+    "text", ["[" + "a." * 10_000 + "a]\n", "x = " + "9" * 5_000 + "\n", "a" + ".a" * 3_000 + " = 1\n", "=1\n", "[]\n"]
 )
 def test_a_file_that_wants_to_exhaust_its_reader_is_refused(tmp_path: Path, text: str) -> None:
     """Tables without end, numbers without end and keys without names are the file's defects, not ours."""

@@ -125,7 +125,7 @@ def one_turn(draw: st.DrawFn) -> list[Event]:
     return events
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=one_turn())
 def test_any_values_come_back(any_graph: GraphStore, events: list[Event]) -> None:
     """0, false, null and empty are four values and stay so."""

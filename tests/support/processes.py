@@ -8,6 +8,8 @@ import subprocess
 import time
 from collections.abc import Callable
 
+from tests.support.forked import Forked
+
 
 def wait_until(seen: Callable[[], bool], seconds: float = 30) -> None:
     """Wait for something to be seen, with a bound."""
@@ -22,7 +24,7 @@ def eventually(true: Callable[[], bool], seconds: float = 30) -> bool:
     return found
 
 
-def kill(process: subprocess.Popen[str]) -> None:
+def kill(process: Forked) -> None:
     """SIGKILL, as the kernel does when memory runs out."""
     process.send_signal(signal.SIGKILL)
     process.wait(timeout=10)

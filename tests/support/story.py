@@ -1,7 +1,7 @@
 """A story: a repository, a scripted model over real HTTP, and the real command line.
 
-`run` calls the command line in this process (tests/support/in_process.py); `spawn` and `start` make a process of it,
-for stories that kill, signal or race processes, and for what only a process shows.
+`run` calls the command line in this process (tests/support/in_process.py). `start` makes a process of it
+(tests/support/forked.py), for stories that kill, signal or race processes; `spawn` the very process that a user starts.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from orchestrator.cli.render.machine import json_ready, table_objects
 from orchestrator.domain.errors import OrchestrateError
 from orchestrator.store.embedded.server import embedded_stop
 from orchestrator.store.graph_store import GraphStore
+from tests.support.forked import Forked
 from tests.support.in_process import call_cli
 
 CLI = (sys.executable, "-m", "orchestrator")
@@ -102,17 +103,9 @@ class Story:
             timeout=120,
         )
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str) -> Forked:
         """Start orchestrate in a process of its own and go on."""
-        return subprocess.Popen(
-            (*CLI, *arguments),
-            cwd=self.repository,
-            env=self.environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        return Forked(arguments, self.repository, self.environ)
 
     def ok(self, *arguments: str, stdin: str | None = None) -> str:
         """Run orchestrate, which must succeed; its stdout."""

@@ -42,7 +42,7 @@ def apply(workspace: Worktree, kind: str, name: str, content: bytes) -> None:
         return
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(EDIT, max_size=8))
 def test_both_ways_give_the_same_tree(workspaces: ShadowWorkspaces, edits: list[tuple[str, str, bytes]]) -> None:
     """A snapshot of the touched paths equals one that looks everywhere, whatever was edited."""

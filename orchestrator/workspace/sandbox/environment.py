@@ -85,7 +85,7 @@ def readable_paths(
     found += [*_prefixes(interpreters), *(Path(path).expanduser() for path in extra)]
     existing = (
         path
-        for path in found  # but the home itself or a folder above it, which would unmask it all
+        for path in dict.fromkeys(found)  # but the home itself or a folder above it, which would unmask it all
         if path.is_absolute() and os.access(path, os.R_OK) and not real_home.is_relative_to(path) and path != Path("/")
     )
     return tuple(dict.fromkeys(part for path in existing for part in _without_credentials(path)))
@@ -109,10 +109,10 @@ def _prefixes(interpreters: Sequence[Path]) -> Iterator[Path]:
 def _without_credentials(path: Path) -> Iterator[Path]:
     """The folder, or what is in it where one of its files holds credentials."""
     try:
-        inside = list(path.iterdir()) if path.is_dir() else []
+        inside = os.listdir(path) if path.is_dir() else []  # noqa: PTH208  /usr/bin has thousands: names do
     except OSError:
         return
-    if not any(_CREDENTIALS.search(entry.name) for entry in inside):
+    if not any(map(_CREDENTIALS.search, inside)):
         yield path
         return
-    yield from (entry for entry in inside if not _CREDENTIALS.search(entry.name))
+    yield from (path / name for name in inside if not _CREDENTIALS.search(name))
