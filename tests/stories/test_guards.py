@@ -148,7 +148,7 @@ def statuses(story: Story, key: str) -> list[str]:
         ("caches", {"budget_exhausted"}, 20),
         ("reports", {"budget_exhausted"}, 20),
         ("looks", {"no_progress"}, 100),
-        ("reverts", {"thrashing"}, 4),
+        ("reverts", {"thrashing"}, 5),
         ("words-errors", {"same_error"}, 4),
         ("texts", {"stalled"}, 8),
     ],

@@ -22,7 +22,7 @@ from typing import Any
 
 from orchestrator.cli import COMMANDS
 
-LATER = ("orchestrator.app", "agents.chat.openai_adapter", "agents.worker", "agents.verifier", "agents.planner",
+LATER = ("orchestrator.app", "agents.chat.model_chat", "agents.worker", "agents.verifier", "agents.planner",
          "orchestrator.cli.render.screen", "orchestrator.cli.render.overview", "rich.live")  # fmt: skip
 """What a command imports only when it needs it."""
 
