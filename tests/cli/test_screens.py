@@ -137,7 +137,15 @@ def _claimed(number: int) -> p.TaskClaimed:
 
 def _turn(tokens: int) -> p.TurnStarted:
     return p.TurnStarted(
-        at=AT, task="task-1", attempt=1, turn=1, calls_used=3, budget=20, tokens=tokens, cost_usd=tokens / 1_000
+        at=AT,
+        task="task-1",
+        attempt=1,
+        turn=1,
+        turns=30,
+        calls_used=3,
+        budget=20,
+        tokens=tokens,
+        cost_usd=tokens / 1_000,
     )
 
 
