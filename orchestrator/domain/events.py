@@ -37,14 +37,16 @@ class FileWrite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardCounters:
-    """How things stand with the guards: calls executed and asked for against their limits, and identical batches in a
-    row without a new result."""
+    """How things stand with the guards: calls executed and asked for, and turns that had a reply, against their limits;
+    and identical batches in a row without a new result. An older graph has no turns: they are 0."""
 
     calls_used: int = 0
     calls_limit: int = 0
     requests_used: int = 0
     requests_limit: int = 0
     stall_count: int = 0
+    turns_used: int = 0
+    turns_limit: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ import shlex
 from orchestrator.domain.lifecycle import RETRIED, TaskStatus
 from orchestrator.domain.stop_reasons import in_words
 
-_MORE_CALLS = frozenset({"budget_exhausted", "request_limit", "no_progress"})
+_MORE_CALLS = frozenset({"budget_exhausted", "request_limit", "turn_limit", "no_progress"})
 _ANOTHER_WAY = frozenset(
     {"loop_detected", "same_error", "stalled", "thrashing", "out_of_scope", "context_exhausted", "gave_up"}
 )

@@ -63,10 +63,11 @@ class TaskClaimed(_OfAttempt):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStarted(_OfAttempt):
-    """A model call is about to be made, the `turn`-th of its conversation. Tokens and dollars are the attempt's so
-    far."""
+    """A model call is about to be made, the `turn`-th of at most `turns`: those of the attempts that it continues are
+    counted, one tried again has the same number. Tokens and dollars are the attempt's so far."""
 
     turn: int
+    turns: int
     calls_used: int
     budget: int
     tokens: int = 0

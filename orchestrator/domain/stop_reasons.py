@@ -47,6 +47,12 @@ _ATTEMPT = (
         f"{_SPLIT} The limit is guards.request_factor times tool_call_budget.",
     ),
     StopReason(
+        "turn_limit",
+        "out of turns",
+        "A further turn was needed after {observed} of {limit}, the last of them only to finish in.",
+        f"{_SPLIT} The limit is guards.max_turns, or goes with tool_call_budget.",
+    ),
+    StopReason(
         "token_limit",
         "token limit reached",
         "The next turn could bring the tokens to {observed}; the limit is {limit}.",

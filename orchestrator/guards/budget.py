@@ -8,7 +8,7 @@ from orchestrator.domain.events import BudgetDecided, Event, ToolFinished, ToolR
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.tools import executed, executes
 from orchestrator.domain.verdict import ALLOW, Refuse, Verdict
-from orchestrator.guards.guard import finishing
+from orchestrator.guards.guard import crossed, finishing
 from orchestrator.guards.limits import GuardLimits
 
 _RULE = Rule("budget", "budget_exhausted")
@@ -95,17 +95,16 @@ class BudgetGuard:
         return replace(self, running=running, executed=self.executed + 1)._warn()
 
     def _warn(self) -> tuple[BudgetGuard, Verdict]:
-        crossed = self._crossed()
-        if crossed <= self.warned:
+        reached = self._crossed()
+        if reached <= self.warned:
             return self, ALLOW
         left = max(self.budget - self.used, 0)
         message = f"{self.used} of {self.budget} tool calls are used, {left} remain. Finish what matters most first."
         evidence = {"used": self.used, "limit": self.budget, "remaining": left}
-        return replace(self, warned=crossed), _RULE.warn(message, self.used, self.budget, evidence)
+        return replace(self, warned=reached), _RULE.warn(message, self.used, self.budget, evidence)
 
     def _crossed(self) -> int:
-        """How many of the warning shares are reached."""
-        return sum(self.used + 1e-9 >= share * self.budget for share in self.limits.budget_warnings)
+        return crossed(self.used, self.budget, self.limits.budget_warnings)
 
     def _granted(self, calls: int) -> BudgetGuard:
         """A larger budget has its own warnings."""

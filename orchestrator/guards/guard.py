@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol, Self, TypeVar
 
 from orchestrator.domain.events import Event
@@ -24,6 +24,11 @@ class Guard(Protocol):
 def finishing(call: ToolCall) -> bool:
     """Whether the call is one of those left when tools are withheld."""
     return call.tool in FINISHING_NAMES
+
+
+def crossed(used: int, limit: int, shares: Sequence[float]) -> int:
+    """How many of the warning shares of a limit are reached."""
+    return sum(used + 1e-9 >= share * limit for share in shares)
 
 
 def told_call(call: ToolCall) -> str:

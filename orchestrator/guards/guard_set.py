@@ -38,6 +38,7 @@ from orchestrator.guards.same_failure import SameFailureGuard
 from orchestrator.guards.scope import ScopeGuard
 from orchestrator.guards.stall import StallGuard
 from orchestrator.guards.thrash import ThrashGuard
+from orchestrator.guards.turns import TurnGuard
 from orchestrator.guards.usage import UsageGuard, usage_guards
 from orchestrator.guards.window import WindowGuard
 
@@ -62,9 +63,11 @@ class GuardSet:
         cls, limits: GuardLimits, budget: int, allowed_paths: tuple[str, ...], *, role: Role = "worker"
     ) -> GuardSet:
         """The GuardSet of an attempt (`worker`), or of a review or planning round, which write nothing and report to
-        nobody: they have neither scope nor checkpoints. `budget` is in executed tool calls."""
+        nobody: they have neither scope nor checkpoints, and `max_turns` is no bound of theirs. `budget` is in executed
+        tool calls."""
         guards: tuple[Guard, ...] = (
             BudgetGuard(limits, budget),
+            TurnGuard(limits.budget_warnings, budget, limits.max_turns if role == "worker" else None),
             *usage_guards(limits),
             DeclinedGuard(),
             *_of_one_worker(limits),
@@ -94,12 +97,14 @@ class GuardSet:
             requests_used=self._budget.requested,
             requests_limit=self._budget.most_requests,
             stall_count=self._stall.count,
+            turns_used=self._turns.used,
+            turns_limit=self._turns.limit,
         )
 
     @property
     def withholds_tools(self) -> bool:
         """Whether the next turn may offer finishing tools alone."""
-        bounds = (g.withholds_tools for g in self.guards if isinstance(g, BudgetGuard | UsageGuard))
+        bounds = (g.withholds_tools for g in self.guards if isinstance(g, BudgetGuard | TurnGuard | UsageGuard))
         return any(bounds) or self._stall.forces
 
     def seconds_left(self, at: datetime) -> float | None:
@@ -123,6 +128,10 @@ class GuardSet:
     @property
     def _budget(self) -> BudgetGuard:
         return next(guard for guard in self.guards if isinstance(guard, BudgetGuard))
+
+    @property
+    def _turns(self) -> TurnGuard:
+        return next(guard for guard in self.guards if isinstance(guard, TurnGuard))
 
     @property
     def _stall(self) -> StallGuard:

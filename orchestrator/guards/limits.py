@@ -11,9 +11,13 @@ class GuardLimits(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     budget_warnings: tuple[float, ...] = Field(default=(0.8, 0.95))
-    """Shares of the tool call budget at which the worker is warned once: above 0, at most 1, ascending."""
+    """Shares of the tool call budget, and of the turns, at which the worker is warned once: above 0, at most 1,
+    ascending."""
     request_factor: int = Field(default=3, ge=1)
     """Requested calls (duplicates and control tools counted) may be this many times the budget."""
+    max_turns: int | None = Field(default=None, ge=2)
+    """Turns of one attempt, the last of them only to finish in. None: 1.2 times its tool call budget, and at least ten
+    more than that, which always holds for reviews and planning rounds."""
     repetition_warn: int = Field(default=3, ge=2)
     """Same call, outcome and tree this many times in a row: warning."""
     repetition_stop: int = Field(default=5, ge=2)

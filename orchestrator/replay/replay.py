@@ -24,6 +24,7 @@ _UNKNOWN_TO_TRACES: Mapping[str, int | None] = {
     "progress_every": _UNBOUNDED,
     "progress_warn": _UNBOUNDED,
     "progress_stop": _UNBOUNDED,
+    "max_turns": None,
     "max_tokens": None,
     "max_cost_usd": None,
     "deadline_s": None,

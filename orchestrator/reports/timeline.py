@@ -43,7 +43,8 @@ class TimelineCall:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineTurn:
     """One reply of the model. `finish_reason` is one of FinishReason, or an older release's word. `calls_used` counts
-    executed calls up to its end; `stall_count` the identical batches in a row, this one included."""
+    executed calls up to its end; `stall_count` the identical batches in a row, this one included; `turns_used` the
+    turns before it that had a reply, of `turns_limit` (0: an older release told none)."""
 
     seq: int
     number: int
@@ -62,6 +63,8 @@ class TimelineTurn:
     compacted: bool = False
     calls_used: int
     calls_limit: int
+    turns_used: int = 0
+    turns_limit: int = 0
     stall_count: int
     calls: tuple[TimelineCall, ...] = ()
 

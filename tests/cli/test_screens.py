@@ -64,7 +64,7 @@ def _states() -> list[TaskState]:
 
 def _attempts() -> RenderableType:
     row = {"attempt": "tk3j9x2m7q:1", "task": "average-duration", "number": 1, "status": "interrupted"}
-    used = {"stopReason": "context_exhausted", "toolCalls": 120, "tokens": 1_250_000, "reservedTokens": 0}
+    used = {"stopReason": "context_exhausted", "turns": 99, "toolCalls": 120, "tokens": 1_250_000, "reservedTokens": 0}
     return attempts_table([row | used | {"costUsd": 1.25, "durationMs": 4_000_000}])
 
 
@@ -137,7 +137,15 @@ def _claimed(number: int) -> p.TaskClaimed:
 
 def _turn(tokens: int) -> p.TurnStarted:
     return p.TurnStarted(
-        at=AT, task="task-1", attempt=1, turn=1, calls_used=3, budget=20, tokens=tokens, cost_usd=tokens / 1_000
+        at=AT,
+        task="task-1",
+        attempt=1,
+        turn=1,
+        turns=30,
+        calls_used=3,
+        budget=20,
+        tokens=tokens,
+        cost_usd=tokens / 1_000,
     )
 
 

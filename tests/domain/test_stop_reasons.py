@@ -10,6 +10,7 @@ from orchestrator.domain.stop_reasons import ATTEMPT_STOPS, TASK_STOPS, explain,
 BOUNDS = {
     "budget_exhausted", "request_limit", "token_limit", "cost_limit", "deadline", "loop_detected", "same_error",
     "stalled", "no_action", "thrashing", "no_progress", "out_of_scope", "malformed_calls", "context_exhausted",
+    "turn_limit",
 }  # fmt: skip
 OTHERS = {
     "guard_failed", "model_declined", "accepted", "gate_failed", "review_failed", "review_error",

@@ -122,7 +122,8 @@ def test_the_screen_shows_what_was_recorded_and_what_it_used() -> None:
 
 
 def test_a_turn_is_told_by_its_number() -> None:
-    """Not by its place among everything that happened: the turn behind a turn with a call is the second."""
+    """Not by its place among everything that happened: the turn behind a turn with a call is the second, and one that
+    is asked for again behind a request that failed is no other."""
     shown: list[Progress] = []
     kept = journal(Graph(), ProgressFeed(shown.append, "median", 2))
     asked = call(2, "read_file", mutating=False, pure=True)
@@ -131,7 +132,11 @@ def test_a_turn_is_told_by_its_number() -> None:
     for event in (reply(asked), ToolRequested(at=NOW, turn_seq=1, call=asked), finished(asked), turn(3)):
         kept.append(event)
     kept.flush()
-    assert [each.turn for each in shown if isinstance(each, TurnStarted)] == [1, 2]
+    for event in (ReplyReceived.without_reply(turn(3), "it failed", NOW), turn(4)):
+        kept.append(event)
+    kept.flush()
+    told = [(each.turn, each.turns) for each in shown if isinstance(each, TurnStarted)]
+    assert told == [(1, 19), (2, 19), (2, 19)]
 
 
 def test_each_turn_has_one_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:

@@ -277,7 +277,8 @@ def test_granted_paths_are_allowed_from_then_on() -> None:
 
 
 def test_writes_out_of_scope_for_ever_end() -> None:
-    """Scope: a worker that only asks for what is refused is bounded by its requests."""
-    run = choke(5, allowed=(), limits=GuardLimits()).run([[call("write_file", f"x{n}")] for n in range(100)])
-    assert run.code == "request_limit"
-    assert run.executed == 0
+    """Scope: a worker that only asks for what is refused is bounded by its requests, or by its turns."""
+    for batch, code in ((3, "request_limit"), (1, "turn_limit")):
+        asked = [[call("write_file", f"x{n} {m}") for m in range(batch)] for n in range(100)]
+        run = choke(5, allowed=(), limits=GuardLimits()).run(asked)
+        assert (run.code, run.executed) == (code, 0)

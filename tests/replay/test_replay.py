@@ -163,6 +163,18 @@ def test_budget_and_checkpoints_apply_to_a_trace_only_where_the_limits_set_them(
         assert (stop.verdict.code, stop.at_tool_call) == (code, at)
 
 
+def test_turns_bound_a_trace_only_where_the_limits_set_them() -> None:
+    """Nobody knows a trace's budget, and the attempts' own setting is not the trace's; beside a budget the turns that
+    go with it bound what costs no call."""
+    reports = trace(*(step("report_progress", f"r{n}", description=f"{n}") for n in range(45)))
+    own = ReplayLimits(GuardLimits(max_turns=30))
+    assert replay_trace(reports, ReplayLimits()).stop is None and replay_trace(reports, own).stop is None
+    for toml, code, at in (("max_turns = 12", "turn_limit", 12), ("budget = 20", "turn_limit", 30)):
+        stop = replay_trace(reports, parse_limits(toml)).stop
+        assert stop is not None
+        assert (stop.verdict.code, stop.at_tool_call) == (code, at)
+
+
 def test_the_answer_has_the_shape_that_calibrate_prints() -> None:
     """Traces with id, calls, stop (guard, reason, atToolCall) or null, and warnings."""
     traces = read_traces(json.dumps({"id": "t", "calls": [{"name": "search", "arguments": None, "ok": True}] * 9}))

@@ -58,10 +58,12 @@ def test_a_decision_about_a_grant_costs_the_run_and_the_task(any_graph: GraphSto
 
 
 def test_a_turn_keeps_how_things_stood(any_graph: GraphStore) -> None:
-    """Calls, requests, their limits, the stall count and the history's size come back as written."""
+    """Calls, requests, turns, their limits, the stall count and the history's size come back as written."""
     _, run = opened(any_graph, 1)
     claim = claimed(any_graph, run)
-    counters = GuardCounters(calls_used=3, calls_limit=20, requests_used=5, requests_limit=60, stall_count=2)
+    counters = GuardCounters(
+        calls_used=3, calls_limit=20, requests_used=5, requests_limit=60, stall_count=2, turns_used=4, turns_limit=30
+    )
     asked = turn(1, counters=counters, history_messages=12)
     any_graph.record(attempt_owner(claim), [asked])
     assert any_graph.events(claim.attempt_id) == (asked,)

@@ -213,7 +213,7 @@ def _doing(event: p.Progress) -> str:
         case p.CallStarted():
             return f"{event.tool} {event.summary}"
         case p.TurnStarted():
-            return f"asks the model (turn {event.turn})"
+            return f"asks the model (turn {event.turn} of {event.turns})"
         case p.CheckStarted():
             return check_words(event)
         case p.ReviewStarted():

@@ -98,8 +98,9 @@ def task_details_view(full: TaskDetails, *, codes: bool = False) -> RenderableTy
 def _used(full: TaskDetails) -> str:
     state = full.state
     calls = counted(state.tool_call_count or 0, "call")
+    turns = counted(sum(row["turns"] for row in full.attempts), "turn")
     made = counted(state.attempt_number, "attempt")
-    return f"{made}, {calls}, {duration(state.duration_ms)}, {spent_in_all(full.spend)}"
+    return f"{made}, {turns}, {calls}, {duration(state.duration_ms)}, {spent_in_all(full.spend)}"
 
 
 def _facts(facts: dict[str, str]) -> list[Text]:

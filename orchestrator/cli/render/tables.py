@@ -82,9 +82,9 @@ def states_table(tasks: Sequence[TaskState], *, stops: int | None = None, codes:
 def attempts_table(rows: Iterable[Mapping[str, Any]], *, codes: bool = False) -> Grid:
     """A run's or a task's attempts; `codes` shows stop codes."""
     shown = grid(
-        *("attempt", "task", "no.", "status", "ended by", "calls", "tokens", "cost", "time"),
-        right=("no.", "calls", "tokens"),
-        drop=("time", "cost", "tokens", "task", "no.", "calls"),
+        *("attempt", "task", "no.", "status", "ended by", "turns", "calls", "tokens", "cost", "time"),
+        right=("no.", "turns", "calls", "tokens"),
+        drop=("turns", "time", "cost", "tokens", "task", "no.", "calls"),
     )
     for row in rows:
         shown.add_row(
@@ -93,6 +93,7 @@ def attempts_table(rows: Iterable[Mapping[str, Any]], *, codes: bool = False) ->
             str(row["number"]),
             status_text(row["status"]),
             ended_by(row["stopReason"], codes=codes),
+            count(row["turns"]),
             count(row["toolCalls"]),
             _tokens(row),
             money(row["costUsd"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -47,14 +48,23 @@ def _head(story: Timeline) -> Text:
     cost, held = figures.get("costUsd", 0.0), figures.get("reservedUsd", 0.0)
     kinds = {kind: figures.get(f"{kind}Tokens", 0) for kind in ("cached", "reasoning")}
     used = spent(tokens_ + reserved, None if cost is None else cost + held, reserved, held, **kinds)
-    facts = f"{attempt.id}  {attempt.model}  stage {attempt.stage}  {counted(len(turns), 'turn')}"
+    facts = f"{attempt.id}  {attempt.model}  stage {attempt.stage}  {_turns(turns)}"
     return text.append(f"{facts}  {figures.get('toolCalls', 0)}/{limit} calls  {used}\n", "dim")
+
+
+def _turns(turns: Sequence[TimelineTurn]) -> str:
+    """How many there were, and may be where that is known; those of attempts that it continues are counted there."""
+    last = turns[-1] if turns else None
+    if last is None or not last.turns_limit:
+        return counted(len(turns), "turn")
+    return f"{last.turns_used + (last.status == 'replied')}/{last.turns_limit} turns"
 
 
 def turn_view(turn: TimelineTurn, most_text: int = 160) -> Text:
     """One reply of a model with its calls, of each failed one the first error lines; `most_text` characters of what it
     said."""
-    text = Text.assemble((f"turn {turn.number}", "bold"))
+    counted_as = f"{turn.turns_used + 1} of {turn.turns_limit}" if turn.turns_limit else f"{turn.number}"
+    text = Text.assemble((f"turn {counted_as}", "bold"))
     stall = f"  identical batches {turn.stall_count}" if turn.stall_count > 1 else ""
     compacted = " compacted" if turn.compacted else ""
     spent = f"{tokens(turn.prompt_tokens)}+{tokens(turn.completion_tokens)} tokens"

@@ -53,13 +53,15 @@ class ProgressFeed:
                     yield GuardSpoke(at=event.at, task=self.task, attempt=self.attempt, verdict=verdict)
 
     def _turn_started(self, journal: Journal, event: TurnRequested) -> TurnStarted:
+        counters = journal.guard_set.counters
         return TurnStarted(
             at=event.at,
             task=self.task,
             attempt=self.attempt,
-            turn=journal.usage.turn_count + 1,
-            calls_used=journal.guard_set.calls_executed,
-            budget=journal.guard_set.budget,
+            turn=counters.turns_used + 1,
+            turns=counters.turns_limit,
+            calls_used=counters.calls_used,
+            budget=counters.calls_limit,
             tokens=journal.usage.tokens,
             cost_usd=journal.usage.cost_usd,
         )
@@ -137,6 +139,8 @@ class TurnLog:
             "requestsUsed": now.requests_used,
             "requestsLimit": now.requests_limit,
             "stallCount": now.stall_count,
+            "turnsUsed": now.turns_used,
+            "turnsLimit": now.turns_limit,
             "stopped": journal.guard_set.stopped.code if journal.guard_set.stopped else None,
             "calls": [self._call(call) for call in reply.reply.calls] if reply else [],
         }

@@ -55,6 +55,11 @@ def _budget() -> Choke:
     return run.run([[call("read_file", "part6.py")]] * 2)
 
 
+def _turns() -> Choke:
+    circle = [call("read_file", f"part{n}.py") for n in (1, 2, 1, 1, 2, 2)]
+    return _choke(max_turns=6).run([each] for each in circle)
+
+
 def _usage() -> Choke:
     guard_set = GuardSet.begin(LIMITS.model_copy(update={"max_tokens": 1500}), 1000, ("**",))
     return Metered(guard_set).run([call("read_file", f"part{n}.py")] for n in range(1, 8))
@@ -165,6 +170,7 @@ def _request() -> ModelRequest:
 
 FIRINGS: Mapping[str, Callable[[], Choke]] = {
     "budget": _budget,
+    "turns": _turns,
     "usage": _usage,
     "deadline": _deadline,
     "repetition": _repetition,

@@ -23,6 +23,7 @@ class Sheet:
 
 SHEETS: Mapping[str, Sheet] = {
     "budget": Sheet(("budget_warnings", "request_factor"), ("budget_exhausted", "request_limit")),
+    "turns": Sheet(("max_turns", "budget_warnings"), ("turn_limit",)),
     "usage": Sheet(("max_tokens", "max_cost_usd"), ("token_limit", "cost_limit")),
     "deadline": Sheet(("deadline_s", "working_time_s"), ("deadline",)),
     "repetition": Sheet(("repetition_warn", "repetition_stop", "cycle_longest", "cycle_rounds"), ("loop_detected",)),
