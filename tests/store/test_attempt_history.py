@@ -8,7 +8,7 @@ from datetime import timedelta
 from orchestrator.domain.attempt import Owner
 from orchestrator.domain.events import GuardCounters
 from orchestrator.domain.plan import PlanningRound
-from orchestrator.domain.usage import Usage
+from orchestrator.domain.usage import total_usage
 from orchestrator.store.graph_store import GraphStore
 from tests.support.samples import T0, accepted, attempt_owner, claimed, opened, reply, turn, unfinished
 
@@ -48,11 +48,7 @@ def test_a_decision_about_a_grant_costs_the_run_and_the_task(any_graph: GraphSto
     round_id = f"{claim.attempt_id}:calls1"
     any_graph.store_round(PlanningRound(round_id, plan.id, 0, "budget"))
     any_graph.record(Owner("PlanningRound", round_id), [turn(1), reply(1)])
-    twice = Usage(
-        prompt_tokens=2 * before.prompt_tokens,
-        completion_tokens=2 * before.completion_tokens,
-        cost_usd=before.cost_usd and 2 * before.cost_usd,
-    )
+    twice = total_usage((before, before))
     assert any_graph.spend(run_id=run.id) == twice
     assert any_graph.spend(task_id=claim.task.id) == twice
 
