@@ -66,6 +66,7 @@ def _trace_call(call: ToolCall, event: ToolFinished | None, turn: int) -> TraceC
             "refused": event.status == "refused",
             "result_sha": event.result.outcome_hash,
             "result_chars": len(event.result.text),
+            "error_sha": event.result.error_hash,
             "shape_sha": event.result.shape_hash,
             "says": event.result.says,
             "added": sum(write.added for write in event.writes),

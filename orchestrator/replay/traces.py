@@ -56,6 +56,8 @@ class TraceCall(BaseModel):
     removed: int | None = Field(default=None, ge=0)
     rewritten: int | None = Field(default=None, ge=0)
     """Lines that a write added and took away, and how many of these the run itself had put there."""
+    error_sha: str | None = None
+    """The error's hash, "" for what is no error of the work (a program that is missing); else the result's stands."""
     refused: bool = False
     """Whether it was not executed: refused, or asked for when the run was stopped."""
     turn: int | str | None = Field(default=None, validation_alias=AliasChoices("turn", "batch"))
@@ -247,6 +249,8 @@ def _writes(call: TraceCall, signature: str, tree: _Tree) -> tuple[FileWrite, ..
 def _error(call: TraceCall, signature: str) -> str:
     """The error's hash. A command's failure whose output says nothing is its own, as run_command has it: two greps
     without a match are no error made twice."""
+    if call.error_sha is not None:
+        return call.error_sha
     return f"{signature} {call.result_sha}" if call.name == "run_command" and _silent(call) else call.result_sha
 
 
