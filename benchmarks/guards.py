@@ -143,7 +143,7 @@ def honest_turn(number: int) -> Iterator[Event]:
         call=call,
         status="ok",
         writes=writes,
-        result=ToolResult(text="", outcome_hash=f"outcome{number}", duration_ms=1.0),
+        result=ToolResult(text="", outcome_hash=f"outcome{number}", shape_hash=f"shape{number}", duration_ms=1.0),
     )
     yield replace(finished, tree_after=f"tree{number}") if call.mutating else finished
 

@@ -49,9 +49,9 @@ def flaky(n: int) -> list[TraceCall]:
 def test_driven(n: int) -> list[TraceCall]:
     """A test, its failure, the code, its success."""
     return [
-        edit("tests/test_a.py", f"# {word(n)}", f"def test_{word(n)}(): ...\n# {word(n + 1)}"),
+        edit("tests/test_a.py", f"# {word(n)}", f"# {word(n)}\ndef test_{word(n)}(): ..."),
         failing(n),
-        edit("a.py", f"# {word(n)}", f"def {word(n)}(): ...\n# {word(n + 1)}"),
+        edit("a.py", f"# {word(n)}", f"# {word(n)}\ndef {word(n)}(): ..."),
         run(TESTS, f"{n + 1} passed"),
     ]
 
@@ -136,7 +136,9 @@ RUNNING: dict[str, tuple[Round, int]] = {
     "a failure that moves": (lambda n: [hunk("a.py", n), failing(n)], 50),
     "a benchmark after each change": (bench, 60),
     "lint and repair": (lint, 60),
-    "thirty test files that pass": (lambda n: [run(f"pytest tests/test_{word(n)}.py", "1 passed")], 11),
+    "thirty test files that pass": (
+        lambda n: [run(f"pytest tests/test_{word(n)}.py", f"tests/test_{word(n)}.py . [100%] 1 passed in {n} s")], 30),
+    "eleven test files that pass and say no name": (lambda n: [run(f"pytest -q {word(n)}.py", "1 passed")], 11),
     "test files with their counts": (lambda n: [run(f"pytest tests/test_{word(n)}.py", f"{word(n)}: passed")], 30),
     "long builds": (lambda n: [run(f"make {word(n)}", f"built {word(n)}"), hunk(f"{word(n)}.c", n)], 40),
     "types and repair": (lambda n: [fails("mypy .", f"{word(n)}.py: wrong type {word(n)}"), hunk("a.py", n)], 50),

@@ -14,7 +14,7 @@ TESTS = "python3 -m pytest -q"
 
 def circle(period: int) -> Round:
     """The same calls in the same order."""
-    return lambda n: [run(f"cat {word(k)}.txt", f"the text {word(k)}") for k in range(period)]
+    return lambda _: [run(f"cat {word(k)}.txt", f"the text {word(k)}") for k in range(period)]
 
 
 def paraphrase(*forms: str) -> Round:
