@@ -2,7 +2,9 @@
 
 Prints, for every trace of the file: whether it is stopped before its end, and after how many rounds it is stopped when
 its last k calls (k = 1 to 8; a closing finish_task left out) are repeated for ever. Then the median of
-`GuardSet.observe` over one call's events around call 10, 100, 1,000 and 10,000.
+`GuardSet.observe` over one call's events around call 10, 100, 1,000 and 10,000. Before it, from the onset of made-up
+spirals to their stop, beside other detectors, and the greatest counts of honest work. Exits with 1 when a promise of
+benchmarks/onset.py is broken.
 
 Run: python -m benchmarks.guards [TRACES.jsonl]
 """
@@ -17,7 +19,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
+from benchmarks.counts import print_counts
 from benchmarks.names import names_fire_at
+from benchmarks.onset import print_onsets
 from orchestrator.domain.events import (
     Event,
     FileWrite,
@@ -38,12 +42,16 @@ KS = range(1, 9)
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print all tables."""
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else TRACES
     if not path.exists():
         sys.exit(f"No traces at {path}. Name a file: python -m benchmarks.guards TRACES.jsonl")
-    _print_traces(read_traces(path.read_text(encoding="utf-8")))
+    traces = read_traces(path.read_text(encoding="utf-8"))
+    _print_traces(traces)
+    kept = print_onsets()
+    print_counts([trace for trace in traces if replay_trace(trace, ReplayLimits()).stop is None])
     _print_cost()
+    sys.exit(not kept)
 
 
 def _print_traces(traces: list[Trace]) -> None:
@@ -135,7 +143,7 @@ def honest_turn(number: int) -> Iterator[Event]:
         call=call,
         status="ok",
         writes=writes,
-        result=ToolResult(text="", outcome_hash=f"outcome{number}", duration_ms=1.0),
+        result=ToolResult(text="", outcome_hash=f"outcome{number}", shape_hash=f"shape{number}", duration_ms=1.0),
     )
     yield replace(finished, tree_after=f"tree{number}") if call.mutating else finished
 

@@ -9,7 +9,7 @@ from orchestrator.domain.events import Event, ToolFinished
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Evidence, Verdict
 from orchestrator.guards.cycle import Cycle
-from orchestrator.guards.guard import told_call
+from orchestrator.guards.guard import called
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.tree import TreeState
 
@@ -45,12 +45,12 @@ class FiguresGuard:
 
     def _judge(self, event: ToolFinished) -> tuple[FiguresGuard, Verdict]:
         count, limits = self.shapes.in_a_row, self.limits
-        evidence: Evidence = {"tool": event.call.tool, "call": told_call(event.call)}
         if count >= limits.figures_stop:
-            return self, _RULE.stop(count, limits.figures_stop, evidence)
+            return self, _RULE.stop(count, limits.figures_stop, called(event.call))
         period = self.shapes.completed(limits.figures_rounds)
         if period is not None:
-            return self, _RULE.stop(limits.figures_rounds, limits.figures_rounds, {**evidence, "period": period})
+            evidence: Evidence = {**called(event.call), "period": period}
+            return self, _RULE.stop(limits.figures_rounds, limits.figures_rounds, evidence)
         cause = self.shapes.recent[-1]
         if count != limits.figures_warn or cause == self.told:
             return self, ALLOW
@@ -59,4 +59,4 @@ class FiguresGuard:
             f"file has changed; at {limits.figures_stop} the attempt is stopped. If you wait for something, wait "
             "within one call (a loop with sleep in one command); else use what you know."
         )
-        return replace(self, told=cause), _RULE.warn(message, count, limits.figures_stop, evidence)
+        return replace(self, told=cause), _RULE.warn(message, count, limits.figures_stop, called(event.call))

@@ -33,8 +33,13 @@ def crossed(used: int, limit: int, shares: Sequence[float]) -> int:
 
 def told_call(call: ToolCall) -> str:
     """A call in one line, the same live and rebuilt from the graph."""
-    line = " ".join(f"{call.tool} {call.arguments_json}".split())
+    line = " ".join(f"{call.tool} {call.arguments_json[: 4 * _LINE]}".split())
     return line if len(line) <= _LINE else line[: _LINE - 1] + "…"
+
+
+def called(call: ToolCall) -> Evidence:
+    """The evidence of a call."""
+    return {"tool": call.tool, "call": told_call(call)}
 
 
 CUT = "replies cut off at max_output_tokens"

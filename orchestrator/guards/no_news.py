@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from orchestrator.domain.events import Event, ReplyReceived, ToolFinished
+from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Evidence, Verdict
-from orchestrator.guards.guard import remember
+from orchestrator.guards.guard import called, remember
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.tree import TreeState
 
@@ -22,12 +23,13 @@ class NoNewsGuard:
     asked. The calls of one reply count as one, because they were asked before any was answered; `news` is whether the
     newest reply's have brought any so far (None: they said nothing). A change of files makes everything worth asking
     again. Control tools, malformed calls and infrastructure errors say nothing of the workspace, and an outcome without
-    text says nothing at all: a command that prints nothing is no old answer."""
+    text says nothing at all: a command that prints nothing is no old answer. `newest` is the call heard last."""
 
     limits: GuardLimits
     seen: Mapping[str, None] = field(default_factory=dict)
     stale: tuple[bool, ...] = ()
     news: bool | None = None
+    newest: ToolCall | None = None
     told: bool = False
     tree: TreeState = field(default_factory=TreeState)
 
@@ -46,14 +48,20 @@ class NoNewsGuard:
         if event.call.control or result.error_kind in ("malformed", "infrastructure") or not result.says:
             return here
         news = bool(self.news) or result.outcome_hash not in self.seen
-        return replace(here, seen=remember(self.seen, result.outcome_hash, None), news=news)
+        return replace(here, seen=remember(self.seen, result.outcome_hash, None), news=news, newest=event.call)
 
     def _replied(self) -> tuple[NoNewsGuard, Verdict]:
         limits = self.limits
         stale = (*self.stale, not self.news)[-max(limits.no_news_window, limits.no_news_warn_window) :]
         after = replace(self, stale=stale, news=None)
         count, early = sum(stale[-limits.no_news_window :]), sum(stale[-limits.no_news_warn_window :])
-        evidence: Evidence = {"of the last": limits.no_news_window, "rule": "nothing that was not seen before"}
+        if max(count - limits.no_news_stop, early - limits.no_news_warn) < 0:
+            return after, ALLOW
+        evidence: Evidence = {
+            "of the last": limits.no_news_window,
+            "rule": "nothing that was not seen before",
+            **(called(self.newest) if self.newest else {}),
+        }
         if count >= limits.no_news_stop:
             return after, _RULE.stop(count, limits.no_news_stop, evidence)
         if early < limits.no_news_warn or self.told:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from orchestrator.domain.events import Event, ReplyReceived, ToolFinished
 from orchestrator.domain.rule import Rule
-from orchestrator.domain.verdict import ALLOW, Evidence, Verdict
+from orchestrator.domain.verdict import ALLOW, Evidence, Scalar, Verdict
 from orchestrator.guards.cycle import Cycle
+from orchestrator.guards.guard import called
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.tree import TreeState
 
@@ -48,16 +49,16 @@ class RepetitionGuard:
     def _judge(self, event: ToolFinished) -> tuple[RepetitionGuard, Verdict]:
         count, limits = self.triples.in_a_row, self.limits
         if count >= limits.repetition_stop:
-            return self, _RULE.stop(count, limits.repetition_stop, {"tool": event.call.tool})
+            return self, _RULE.stop(count, limits.repetition_stop, called(event.call))
         period = self._completed(limits.cycle_rounds)
         if period is not None:
-            return self, _RULE.stop(limits.cycle_rounds, limits.cycle_rounds, self._cycle(period))
+            return self, _RULE.stop(limits.cycle_rounds, limits.cycle_rounds, self._cycle(period, event))
         if count >= limits.repetition_warn:
-            return self._warn(count, limits.repetition_stop, {"tool": event.call.tool}, self.triples.recent[-1:])
+            return self._warn(count, limits.repetition_stop, called(event.call), self.triples.recent[-1:])
         nudged = self._completed(limits.cycle_rounds - 1) if limits.cycle_rounds > 2 else None
         if nudged is not None:
             cause = frozenset(self.triples.recent[-nudged:])
-            return self._warn(limits.cycle_rounds - 1, limits.cycle_rounds, self._cycle(nudged), cause)
+            return self._warn(limits.cycle_rounds - 1, limits.cycle_rounds, self._cycle(nudged, event), cause)
         return self, ALLOW
 
     def _completed(self, rounds: int) -> int | None:
@@ -66,8 +67,9 @@ class RepetitionGuard:
             return period
         return None  # each round is one reply
 
-    def _cycle(self, period: int) -> Evidence:
-        return {"period": period, "tools": [str(triple[-1]) for triple in self._last(period)]}
+    def _cycle(self, period: int, event: ToolFinished) -> Evidence:
+        tools: list[Scalar] = [str(triple[-1]) for triple in self._last(period)]
+        return {**called(event.call), "period": period, "tools": tools}
 
     def _last(self, period: int) -> list[tuple[Hashable, ...]]:
         return [triple for triple in self.triples.recent[-period:] if isinstance(triple, tuple)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from orchestrator.domain.events import Event, ReplyReceived, ToolFinished
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Evidence, Verdict
-from orchestrator.guards.guard import remember
+from orchestrator.guards.guard import called, remember
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.tree import TreeState
 
@@ -66,7 +66,9 @@ class SameErrorGuard:
 
     def _judge(self, event: ToolFinished, count: int) -> Verdict:
         limits = self.limits
-        evidence: Evidence = {"tool": event.call.tool, "error": event.result.text[-160:].strip()}
+        if count < min(limits.same_error_warn, limits.same_error_stop):
+            return ALLOW
+        evidence: Evidence = {**called(event.call), "error": event.result.text[-160:].strip()}
         if count >= limits.same_error_stop:
             return _RULE.stop(count, limits.same_error_stop, evidence)
         if count != limits.same_error_warn:

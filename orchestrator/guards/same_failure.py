@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from orchestrator.domain.events import Event, ToolFinished
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Evidence, Verdict
-from orchestrator.guards.guard import forget, remember, told_call
+from orchestrator.guards.guard import called, forget, remember
 from orchestrator.guards.limits import GuardLimits
 
 _RULE = Rule("same_failure", "same_error")
@@ -42,11 +42,9 @@ class SameFailureGuard:
 
     def _judge(self, event: ToolFinished, count: int) -> Verdict:
         limits = self.limits
-        evidence: Evidence = {
-            "tool": event.call.tool,
-            "call": told_call(event.call),
-            "error": event.result.text[-160:].strip(),
-        }
+        if count < min(limits.same_failure_warn, limits.same_failure_stop):
+            return ALLOW
+        evidence: Evidence = {**called(event.call), "error": event.result.text[-160:].strip()}
         if count >= limits.same_failure_stop:
             return _RULE.stop(count, limits.same_failure_stop, evidence)
         if count != limits.same_failure_warn:

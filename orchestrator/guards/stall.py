@@ -9,11 +9,12 @@ from orchestrator.domain.events import Event, ReplyReceived, ToolFinished, TurnR
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Evidence, Stop, Verdict, Warn
 from orchestrator.guards.cycle import Cycle
-from orchestrator.guards.guard import finishing, remember
+from orchestrator.guards.guard import finishing, remember, told_call
 from orchestrator.guards.limits import GuardLimits
 from orchestrator.guards.tree import TreeState
 
 _RULE = Rule("stall", "stalled")
+_TOLD = 8
 
 CallBatch = frozenset[str]
 """The signatures that one reply asked for; order and repeats within it say nothing."""
@@ -133,4 +134,5 @@ class StallGuard:
 
 
 def _tools(event: ReplyReceived) -> Evidence:
-    return {"tools": [call.tool for call in event.reply.calls[:8]]}
+    calls = event.reply.calls[:_TOLD]
+    return {"tools": [call.tool for call in calls], "calls": [told_call(call) for call in calls]}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
 from orchestrator.domain.events import Event, FileWrite, ToolFinished
 from orchestrator.domain.rule import Rule
-from orchestrator.domain.verdict import ALLOW, Verdict, Warn
-from orchestrator.guards.guard import MOST
+from orchestrator.domain.verdict import ALLOW, Allow, Verdict, Warn
+from orchestrator.guards.guard import MOST, called
 from orchestrator.guards.limits import GuardLimits
 
 _RULE = Rule("thrash", "thrashing")
@@ -65,6 +65,8 @@ class ThrashGuard:
             worst = max(worst, self._add(files, write), key=attrgetter("rank"))
         while len(files) > MOST:
             del files[next(iter(files))]
+        if not isinstance(worst, Allow):
+            worst = replace(worst, evidence={**worst.evidence, **called(event.call)})
         return ThrashGuard(self.limits, files), worst
 
     def _add(self, files: dict[str, FileHistory], write: FileWrite) -> Verdict:

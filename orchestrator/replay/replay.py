@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -16,7 +16,7 @@ from orchestrator.domain.tools import executed, executes
 from orchestrator.domain.verdict import Allow, Refuse, Stop, Warn
 from orchestrator.guards.guard_set import GuardSet
 from orchestrator.guards.limits import GuardLimits
-from orchestrator.replay.traces import Trace, events_of_trace
+from orchestrator.replay.traces import Trace, events_of_trace, unjudged
 
 _UNBOUNDED = 10**9
 # What a trace knows nothing of holds for it only where the limits set it.
@@ -43,11 +43,13 @@ class Fired:
 @dataclass(frozen=True, slots=True)
 class Replay:
     """What would have fired. `calls` were executed in truth; after `stop` the rest of them would have been saved.
-    `inherited` calls of the attempts that it continues come before them."""
+    `inherited` calls of the attempts that it continues come before them. `unjudged` are the rules that the trace does
+    not tell enough for, each with what is wanting."""
 
     fired: tuple[Fired, ...]
     calls: int
     inherited: int = 0
+    unjudged: tuple[str, ...] = ()
 
     @property
     def stop(self) -> Fired | None:
@@ -145,14 +147,25 @@ def replay_trace(trace: Trace, limits: ReplayLimits, *, repeat_last: int = 0) ->
     """A trace under these limits, with its last calls repeated for ever where `repeat_last` says so."""
     guard_set = GuardSet.begin(limits.for_traces(), limits.budget or _UNBOUNDED, ())
     fired: list[Fired] = []
-    number = 0
+    finished = 0
     for event in events_of_trace(trace, repeat_last):
-        number += isinstance(event, ReplyReceived)
-        guard_set, verdicts = guard_set.judge(event)
-        fired.extend(Fired(verdict, number) for verdict in verdicts if not isinstance(verdict, Allow))
+        finished += isinstance(event, ToolFinished)
+        at = finished + isinstance(event, ReplyReceived | ToolRequested)
+        guard_set, verdicts = guard_set.judge(_served(guard_set, event))
+        fired.extend(Fired(verdict, at) for verdict in verdicts if not isinstance(verdict, Allow))
         if guard_set.stopped is not None:
             break
-    return Replay(tuple(fired), len(trace.calls))
+    return Replay(tuple(fired), len(trace.calls), unjudged=unjudged(trace))
+
+
+def _served(guard_set: GuardSet, event: Event) -> Event:
+    """The event as the engine would have recorded it: a call that an identical one of its reply answers is served."""
+    if not isinstance(event, ToolRequested | ToolFinished) or event.seq not in guard_set.repeats:
+        return event
+    earlier = guard_set.earlier(event.call)
+    if isinstance(event, ToolRequested):
+        return replace(event, duplicate_of=earlier)
+    return event if earlier in (None, event.seq) else replace(event, status="duplicate", writes=(), tree_after=None)
 
 
 def replay_traces(traces: Iterable[Trace], limits: ReplayLimits, *, repeat_last: int = 0) -> dict[str, Any]:
@@ -164,7 +177,7 @@ def shape(id_: str, replay: Replay) -> dict[str, Any]:
     """One replay as `calibrate --replay --json` prints it; `id_` is the trace's or the attempt's."""
     warnings = [_entry(fired, replay) for fired in replay.fired if isinstance(fired.verdict, Warn)]
     stop = _entry(replay.stop, replay) if replay.stop else None
-    return {"id": id_, "calls": replay.calls, "stop": stop, "warnings": warnings}
+    return {"id": id_, "calls": replay.calls, "stop": stop, "warnings": warnings, "unjudged": [*replay.unjudged]}
 
 
 def _entry(fired: Fired, replay: Replay) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Traces of coding agents as events: JSON lines of
-`{"source", "id", "calls": [{"name", "arguments", "ok", "result_sha", "result_chars"}]}`.
+`{"source", "id", "calls": [{"name", "arguments", "ok", "result_sha", "result_chars"}]}`, and what else TraceCall has.
 
-A trace has no trees, turns, reports, tokens or times. It is taken as one call a turn; a write tool that succeeded gives
-its file the content "what this call with this result leaves", and the tree is the sum of these; run_command is taken to
-leave the tree as it is.
+A trace has no trees, reports, tokens or times. A write tool that succeeded gives its file the content "what this call
+with this result leaves", and the tree is the sum of these; run_command is taken to leave the tree as it is. What a
+trace does not tell is guessed, and `unjudged` says of which rules that holds.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import hashlib
 import json
 import posixpath
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import chain, cycle, islice
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.events import Event, FileWrite, ReplyReceived, ToolFinished, ToolRequested, TurnRequested
@@ -33,13 +34,14 @@ code, directory, interpreter."""
 
 _AT = datetime(2000, 1, 1, tzinfo=UTC)
 _WRITES = frozenset({"write_file", "edit_file", "delete_file"})
+_TEXTS = frozenset({"old_str", "new_str", "file_text"})
 _PURE = frozenset({"read_file", "list_files", "search", "read_output"})
 
 
 class TraceCall(BaseModel):
     """One call: the tool's name, its arguments, whether it succeeded, its result's hash and length in characters."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, validate_by_name=True, validate_by_alias=True)
 
     name: str
     arguments: dict[str, Any] = Field(default_factory=dict)
@@ -54,8 +56,13 @@ class TraceCall(BaseModel):
     removed: int | None = Field(default=None, ge=0)
     rewritten: int | None = Field(default=None, ge=0)
     """Lines that a write added and took away, and how many of these the run itself had put there."""
-    turn: int | None = None
-    """The reply that asked for it; calls with one number, one after the other, were asked for at once."""
+    error_sha: str | None = None
+    """The error's hash, "" for what is no error of the work (a program that is missing); else the result's stands."""
+    refused: bool = False
+    """Whether it was not executed: refused, or asked for when the run was stopped."""
+    turn: int | str | None = Field(default=None, validation_alias=AliasChoices("turn", "batch"))
+    """The reply that asked for it, also read as `batch`: calls with one `turn`, one after the other, were asked for at
+    once. Without it each call was a reply of its own."""
 
     @field_validator("arguments", mode="before")
     @classmethod
@@ -94,18 +101,47 @@ def _read(line: str, number: int) -> Trace:
 def events_of_trace(trace: Trace, repeat_last: int = 0) -> Iterator[Event]:
     """The trace as an attempt's events. With `repeat_last` K its last K calls, a closing finish_task left out, go on
     until there are 500 calls in all."""
-    tree = _Tree()
-    for number, call in enumerate(_calls(trace, repeat_last)):
-        yield from _turn(call, number * 2 + 1, tree)
+    tree, seq = _Tree(), 1
+    for reply in _replies(trace, repeat_last):
+        yield from _turn(reply, seq, tree)
+        seq += len(reply) + 1
 
 
-def _calls(trace: Trace, repeat_last: int) -> Iterator[TraceCall]:
-    if repeat_last <= 0:
-        return iter(trace.calls)
+def unjudged(trace: Trace) -> tuple[str, ...]:
+    """The rules that cannot be judged by what the trace tells, or only by a guess, each with why."""
+    calls = trace.calls
+    writes = [call for call in calls if _wrote(call) and call.rewritten is None]
+    blind = [call for call in writes if not call.arguments.keys() & _TEXTS and call.name != "delete_file"]
+    wanting = {
+        "figures: no shape_sha": sum(not call.shape_sha for call in calls),
+        "no_news: says is guessed from the length": sum(
+            call.says is None and call.name == "run_command" for call in calls
+        ),
+        "thrash: rewritten is guessed from the arguments": len(writes) - len(blind),
+        "thrash: rewritten is not known": len(blind),
+        "stall: no turn, so each call is a reply of its own": sum(call.turn is None for call in calls),
+    }
+    return tuple(why for why, count in wanting.items() if count)
+
+
+def _replies(trace: Trace, repeat_last: int) -> Iterator[tuple[TraceCall, ...]]:
+    """The calls of each reply; a repeated round begins with a reply of its own."""
     kept = list(trace.calls)
+    if repeat_last <= 0:
+        yield from _by_turn(kept)
+        return
     while kept and kept[-1].name == "finish_task":
         kept.pop()
-    return islice(chain(kept, cycle(kept[-repeat_last:])), MOST_CALLS)
+    done, again = 0, kept[-repeat_last:]
+    while kept and done < MOST_CALLS:
+        yield from _by_turn(kept[: MOST_CALLS - done])
+        done, kept = done + len(kept), again
+
+
+def _by_turn(calls: Sequence[TraceCall]) -> Iterator[tuple[TraceCall, ...]]:
+    numbered = ((call.turn if call.turn is not None else (number,), call) for number, call in enumerate(calls))
+    for _, group in groupby(numbered, key=itemgetter(0)):
+        yield tuple(call for _, call in group)
 
 
 class _Lines:
@@ -147,14 +183,15 @@ class _Tree:
         return self.id
 
 
-def _turn(call: TraceCall, seq: int, tree: _Tree) -> Iterator[Event]:
-    requested = _requested(call, seq + 1)
+def _turn(calls: Sequence[TraceCall], seq: int, tree: _Tree) -> Iterator[Event]:
+    requested = tuple(_requested(call, number) for number, call in enumerate(calls, start=seq + 1))
     request = ModelRequest(model="", window_messages=0, window_tokens=0, reserved_tokens=0, reserved_usd=0.0)
     yield TurnRequested(seq=seq, at=_AT, request=request)
-    reply = ModelReply(text="", calls=(requested,), finish_reason="tool_calls", model="")
+    reply = ModelReply(text="", calls=requested, finish_reason="tool_calls", model="")
     yield ReplyReceived(seq=seq, at=_AT, reply=reply)
-    yield ToolRequested(at=_AT, turn_seq=seq, call=requested)
-    yield _finished(call, requested, tree)
+    for call, asked in zip(calls, requested, strict=True):
+        yield ToolRequested(at=_AT, turn_seq=seq, call=asked)
+        yield _finished(call, asked, tree)
 
 
 def _requested(call: TraceCall, seq: int) -> ToolCall:
@@ -171,23 +208,27 @@ def _requested(call: TraceCall, seq: int) -> ToolCall:
 
 
 def _finished(call: TraceCall, requested: ToolCall, tree: _Tree) -> ToolFinished:
-    writes = _writes(call, requested.signature, tree) if call.ok and call.name in _WRITES else ()
+    writes = _writes(call, requested.signature, tree) if _wrote(call) else ()
     result = ToolResult(
         text="",
         outcome_hash=call.result_sha,
         error_kind="none" if call.ok else "tool",
         error_hash="" if call.ok else _error(call, requested.signature),
         shape_hash=call.shape_sha,
-        says=call.says if call.says is not None else not _silent(call),
+        says=not _silent(call),
     )
     return ToolFinished(
         at=_AT,
         call=requested,
-        status="ok" if call.ok else "error",
+        status="refused" if call.refused else "ok" if call.ok else "error",
         result=result,
         tree_after=tree.write(writes[0].path, writes[0].blob) if writes else None,
         writes=writes,
     )
+
+
+def _wrote(call: TraceCall) -> bool:
+    return call.ok and not call.refused and call.name in _WRITES
 
 
 def _writes(call: TraceCall, signature: str, tree: _Tree) -> tuple[FileWrite, ...]:
@@ -207,11 +248,16 @@ def _writes(call: TraceCall, signature: str, tree: _Tree) -> tuple[FileWrite, ..
 
 def _error(call: TraceCall, signature: str) -> str:
     """The error's hash. A command's failure whose output says nothing is its own, as run_command has it: two greps
-    without a match are no error made twice. Of a trace only the length is known."""
-    return f"{signature} {call.result_sha}" if _silent(call) else call.result_sha
+    without a match are no error made twice."""
+    if call.error_sha is not None:
+        return call.error_sha
+    return f"{signature} {call.result_sha}" if call.name == "run_command" and _silent(call) else call.result_sha
 
 
 def _silent(call: TraceCall) -> bool:
+    """Whether the result says nothing; where the trace does not tell, by its length."""
+    if call.says is not None:
+        return not call.says
     return call.name == "run_command" and call.result_chars <= _SILENT_CHARS
 
 

@@ -37,3 +37,10 @@ def test_calls_are_alike_by_what_they_wrote_how_they_failed_or_what_they_asked()
         RepeatedCall(tool="run_command", arguments='{"path":"shop/m.py"}', result="E: no", times=3),
         RepeatedCall(tool="read_file", arguments='{"path": "b"}', result="b, 1 line:", times=2),
     )
+
+
+def test_what_was_asked_in_other_words_is_told_by_what_it_brought() -> None:
+    """Commands that differ each time and bring one answer are one repetition; those that say nothing are none."""
+    asked = [finished(call(n, "run_command", signature=f"ls #{n}"), text="a\nb", outcome_hash="ab") for n in range(3)]
+    silent = [finished(call(n, signature=f"touch {n}"), text="", outcome_hash="", says=False) for n in range(10, 13)]
+    assert [(each.times, each.result) for each in repeated_calls([*asked, *silent])] == [(3, "a")]

@@ -183,7 +183,7 @@ def test_the_answer_has_the_shape_that_calibrate_prints() -> None:
     assert looping["calls"] == 9
     assert looping["stop"] == {"guard": "stall", "reason": "stalled", "atToolCall": 5}
     assert looping["warnings"][0] == {"guard": "stall", "reason": "stalled", "atToolCall": 3}
-    assert honest == {"id": "t", "calls": 1, "stop": None, "warnings": []}
+    assert honest == {"id": "t", "calls": 1, "stop": None, "warnings": [], "unjudged": honest["unjudged"]}
 
 
 def test_a_trace_of_commands_that_fail_alike_is_the_same_error() -> None:

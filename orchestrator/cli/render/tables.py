@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -122,4 +123,10 @@ def replays_view(replays: Sequence[Mapping[str, Any]]) -> RenderableType:
         warnings = ", ".join(f"{w['guard']} at {w['atToolCall']}" for w in replay["warnings"])
         shown.add_row(Text(one_line(replay["id"], 80)), str(replay["calls"]), by, at, saved, Text(one_line(warnings)))
     stopped = sum(1 for replay in replays if replay["stop"])
-    return Group(shown, Text(f"\n{stopped} of {len(replays)} would have been stopped."))
+    return Group(shown, Text(f"\n{stopped} of {len(replays)} would have been stopped."), *_unjudged(replays))
+
+
+def _unjudged(replays: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
+    """The rules that traces do not tell enough for, and in how many of them."""
+    for why, times in Counter(why for replay in replays for why in replay["unjudged"]).items():
+        yield Text(f"Not judged, or by a guess, in {times} of {len(replays)}: {why}.")
