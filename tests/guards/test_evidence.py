@@ -49,7 +49,8 @@ def test_a_stop_holds_the_call_in_a_line(guard: str) -> None:
     answer, batches = LOOPS[guard]
     stop = choke(answer=answer).run(batches).guard_set.stopped
     assert stop is not None and stop.guard == guard
-    told = stop.evidence["calls"][0] if isinstance(stop.evidence.get("calls"), list) else stop.evidence["call"]
+    calls = stop.evidence.get("calls")
+    told = calls[0] if isinstance(calls, list) else stop.evidence["call"]
     tool = "edit_file" if guard == "thrash" else "run_command"
     assert told == told_call(asked(0, tool))
     assert str(told).startswith(f'{tool} {{"command": "make') and len(str(told)) <= 160 and "\n" not in str(told)
