@@ -253,7 +253,7 @@ def test_calibrate_replays_the_demos_attempts(demo: Demo, tmp_path: Any) -> None
     limits.write_text("")
     replays = _json(demo, "calibrate", "--replay", str(limits), "--json")["traces"]
     assert [bool(replay["stop"]) for replay in replays] == [False, False, False, True, True]
-    assert set(replays[-1]) == {"id", "calls", "stop", "warnings"}
+    assert set(replays[-1]) == {"id", "calls", "stop", "warnings", "unjudged"}
     limits.write_text("budget = 2\n")
     replays = _json(demo, "calibrate", "--replay", str(limits), "--json")["traces"]
     assert replays[0]["warnings"][0]["guard"] == "budget"

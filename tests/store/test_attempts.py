@@ -260,14 +260,21 @@ def test_spend_counts_open_turns_in_full_and_reviews_too(any_graph: GraphStore) 
     reserved: Any = {"reserved_tokens": 900, "reserved_usd": 0.5}
     any_graph.record(attempt_owner(claim), [turn(1), reply(1), turn(2)])
     assert any_graph.spend(run_id=run.id) == Usage(
-        prompt_tokens=100 + 900, completion_tokens=20, cost_usd=0.125 + 0.5, **reserved
+        prompt_tokens=100 + 900,
+        cached_tokens=60,
+        cache_write_tokens=30,
+        completion_tokens=20,
+        reasoning_tokens=8,
+        cost_usd=0.125 + 0.5,
+        **reserved,
     )
     any_graph.await_review(claim, "Done.", "tree1", T0)
     review = dataclasses.replace(full_review(claim), passed=None)
     any_graph.begin_review(claim, review)
     owner = dataclasses.replace(attempt_owner(claim), label="Review", id=review.id)
     any_graph.record(owner, [turn(1), reply(1, cost_usd=0.0)])
-    whole = Usage(prompt_tokens=1_100, completion_tokens=40, cost_usd=0.625, **reserved)
+    kinds: Any = {"cached_tokens": 120, "cache_write_tokens": 60, "reasoning_tokens": 16}
+    whole = Usage(prompt_tokens=1_100, completion_tokens=40, cost_usd=0.625, **kinds, **reserved)
     assert any_graph.spend(run_id=run.id, task_id=claim.task.id) == whole
     assert any_graph.spend(task_id=claim.task.id) == whole
     assert any_graph.spend(task_id=claim.task.id, attempt_id=claim.attempt_id) == whole

@@ -90,4 +90,4 @@ def test_a_model_whose_replies_are_always_cut_is_told_so_and_the_user_what_to_ra
     report = json.loads(row["report"])
     assert row["reason"] == "no_action"
     assert report["guard"]["evidence"] == {"replies cut off at max_output_tokens": 3}
-    assert "Raise max_output_tokens" in report["next"][0]
+    assert "Raise max_output_tokens" in report["advice"][0]

@@ -51,7 +51,7 @@ def test_a_terminal_shows_when_a_reply_begins_and_its_newest_words(talking: Stor
     assert all(len(each) <= 150 for state in (*early, *late) for each in state.splitlines())
     drawn = shown.drawn.decode("utf-8", "replace")
     assert SECRET[:8] not in drawn and SECRET[-8:] not in drawn and f"\x1b[31m{SECRET[:1]}" not in drawn
-    second = next(n for n, state in enumerate(shown.screens) if "asks the model (turn 2)" in state)
+    second = next(n for n, state in enumerate(shown.screens) if "asks the model (turn 2 of" in state)
     assert not with_words(shown.screens[second:], LAST.strip())
     log = (talking.home / "logs" / "orchestrate.log").read_text()
     assert FIRST.strip() not in log and LAST.strip() not in log
