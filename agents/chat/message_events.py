@@ -15,7 +15,7 @@ _LATER = ("content", "stop_reason")  # begun messages have neither, whatever the
 def joined_message(events: Sequence[Json]) -> Json:
     """The message that the events build, with `error` where one brought an error. Raises MalformedReplyError for a
     stream that breaks off, or whose pieces belong to nothing."""
-    reply = _Reply()
+    reply = _Blocks()
     for event in events:
         reply.add(event)
     if not (reply.top.get("error") or (reply.begun and reply.ended)):
@@ -23,7 +23,7 @@ def joined_message(events: Sequence[Json]) -> Json:
     return reply.message()
 
 
-class _Reply:
+class _Blocks:
     """What the events have brought so far. `top` are the fields around the content; usage is cumulative."""
 
     def __init__(self) -> None:

@@ -34,6 +34,7 @@ _FINISHED: Mapping[str, FinishReason] = {
     "refusal": "refusal",
     "pause_turn": "pause",
 }
+_CUT_HERE = " … cut off here"
 _EFFORTS = {"minimal": "low"}  # the API's lowest
 
 
@@ -86,9 +87,12 @@ class Messages:
             raise MalformedReplyError("no content")
         blocks = objects(answer["content"])
         asked = [block for block in blocks if block.get("type") == "tool_use"]
-        calls = told_calls([(block.get("id"), block.get("name"), _written(block.get("input"))) for block in asked])
-        text = "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
         stopped = str(answer.get("stop_reason"))
+        cut = blocks[-1] if blocks and _FINISHED.get(stopped) == "length" else None
+        calls = told_calls(
+            [(each.get("id"), each.get("name"), _written(each.get("input"), cut=each is cut)) for each in asked]
+        )
+        text = "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
         if stopped == "model_context_window_exceeded" and not (text or calls):
             raise ContextLengthError(
                 "The model's context window was full before it had said anything.",
@@ -148,12 +152,13 @@ def _tool_choice(choice: str, *, free: bool) -> dict[str, Any]:
     return {"type": "any"} if choice == "required" else {"type": "tool", "name": choice}
 
 
-def _written(given: Any) -> str:
-    """A call's input as JSON text; text is an input that could not be read."""
+def _written(given: Any, *, cut: bool = False) -> str:
+    """A call's input as JSON text; text is an input that could not be read. Of a reply that was cut within a call, the
+    API gives what there was of the input as an object: half a file that looks like a whole one. It is made no JSON."""
     if isinstance(given, str):
         return given
     try:
-        return json.dumps({} if given is None else given, ensure_ascii=False)
+        return json.dumps({} if given is None else given, ensure_ascii=False) + (_CUT_HERE if cut else "")
     except RecursionError:
         return "an input that is nested too deep"
 

@@ -203,3 +203,16 @@ def test_text_is_heard_piece_by_piece() -> None:
     assert [piece for event in EVENTS if (piece := Messages().text(event))] == ["I ", "look."]
     assert [Messages().ends(event) for event in EVENTS].index(True) == len(EVENTS) - 1
     assert Messages().ends({"type": "error", "error": {}})
+
+
+def test_a_call_within_which_the_reply_was_cut_is_no_call_that_can_be_executed() -> None:
+    """The API gives what there was of its input as an object, and half a file would pass for a whole one: the input is
+    no JSON then, so that the call is answered as cut off. Calls before it are whole."""
+    first, last = ({"type": "tool_use", "id": n, "name": "write_file", "input": {"path": n}} for n in ("a", "b"))
+    answer = {"content": [first, last], "stop_reason": "max_tokens"}
+    calls = Messages().reply(answer).calls
+    assert json.loads(calls[0].arguments_json) == {"path": "a"}
+    with pytest.raises(ValueError, match="Extra data"):
+        json.loads(calls[1].arguments_json)
+    whole = Messages().reply({**answer, "stop_reason": "tool_use"}).calls
+    assert [json.loads(call.arguments_json) for call in whole] == [{"path": "a"}, {"path": "b"}]
