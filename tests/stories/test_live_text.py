@@ -8,7 +8,7 @@ import pytest
 
 from tests.stories.conftest import Serve
 from tests.support.processes import wait_until
-from tests.support.scripts import SUB, call, finish, plan_of, review, script, task, worker
+from tests.support.scripts import SUB, call, finish, plan_of, review, script, slowly, task, worker
 from tests.support.story import Story, attempts
 from tests.support.terminal import on_terminal, with_words
 
@@ -30,7 +30,8 @@ def talking(story: Story, model: Serve) -> Story:
     """A plan whose worker talks before it writes; the user's environment holds a secret."""
     assert TEXT[: len(TEXT) // 2].startswith(FIRST) and SECRET not in TEXT[: len(TEXT) // 2]
     story.environ["SHOP_TOKEN"] = SECRET
-    model(script(worker("subtract", _slowly(TEXT), finish()), review()))
+    # The next turn is on the screen for longer than a redraw takes, on a busy machine too.
+    model(script(worker("subtract", _slowly(TEXT), slowly(finish())), review()))
     story.plan(plan_of(task("subtract")))
     return story
 
