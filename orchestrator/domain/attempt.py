@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from orchestrator.domain.failure import ShownFailure, TestsSeen
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import AttemptStatus, TaskStatus
 from orchestrator.domain.review import Review
@@ -29,15 +30,16 @@ class Owner:
     fence: int | None = None
 
 
-CheckPhase = Literal["verification", "merge"]
-"""What a command is run over: the work that was handed in, or its merge with the run's head."""
+CheckPhase = Literal["verification", "merge", "baseline"]
+"""What a command is run over: the work that was handed in, its merge with the run's head, or what was there before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
     """One verification command's outcome over `tree`. `infrastructure` means that it could not give an answer.
     `reused_from` is the id of the check that ran, where this one did not: the same command had passed over the same
-    tree, and what follows is that check's, but for `phase`, `pass_id`, `started_at` and a duration of 0."""
+    tree, and what follows is that check's, but for `phase`, `pass_id`, `started_at` and a duration of 0. `failures` are
+    what it showed, `tests` those that its tool told of (None: it tells none, or they were not kept)."""
 
     id: str
     command: str
@@ -50,6 +52,8 @@ class Check:
     pass_id: str
     tree: str | None = None
     reused_from: str | None = None
+    failures: tuple[ShownFailure, ...] = ()
+    tests: TestsSeen | None = None
 
 
 @dataclass(frozen=True, slots=True)

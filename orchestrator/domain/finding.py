@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +16,7 @@ BLOCKING: frozenset[Severity] = frozenset({"critical", "error"})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One defect. `locus` is where (a path, a command, a criterion); `fingerprint` identifies it across attempts and
-    is computed by us, never by a model."""
+    is computed by us, never by a model. `count` is how often it was seen."""
 
     code: str
     severity: Severity
@@ -25,6 +26,7 @@ class Finding:
     required_fix: str = ""
     fingerprint: str = ""
     evidence: str = ""
+    count: int = 1
 
     @property
     def blocking(self) -> bool:
@@ -33,6 +35,9 @@ class Finding:
 
 
 def findings_hash(findings: tuple[Finding, ...]) -> str:
-    """One short hash over the open findings' fingerprints, whatever their order."""
-    joined = "\n".join(sorted(f.fingerprint for f in findings))
+    """One short hash over the open findings' fingerprints, whatever their order: each as often as it was seen."""
+    seen: Counter[str] = Counter()
+    for finding in findings:
+        seen[finding.fingerprint] += finding.count
+    joined = "\n".join(sorted(name if count == 1 else f"{name} x{count}" for name, count in seen.items()))
     return hashlib.sha256(joined.encode()).hexdigest()[:16]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from orchestrator.domain.attempt import AttemptSummary, Check
 from orchestrator.domain.errors import UserError
+from orchestrator.domain.failure import Failure, ShownFailure
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import check_transition
 from orchestrator.domain.review import Criterion, Review
@@ -48,9 +49,16 @@ class Attempts(Records):
         self._connection.write(work)
 
     def record_checks(self, claim: Claim, checks: Sequence[Check]) -> None:
-        """Attach checks to the attempt. Raises StaleFenceError."""
-        rows = [self._row(check, name=check.command[:60]) for check in checks]
-        self._write(claim, {"checks_store": {"rows": rows}})
+        """Attach checks to the attempt, with what they showed. Raises StaleFenceError."""
+        rows = [self._check_row(check) for check in checks]
+
+        def work(tx: Transaction) -> None:
+            repository = fence(tx, claim.attempt_id, claim.fence)["repository"]
+            tx.run("checks_store", attemptId=claim.attempt_id, rows=rows)
+            if shown := [row for check in checks for row in self._failure_rows(check, repository)]:
+                tx.run("failures_store", rows=shown)
+
+        self._connection.write(work)
 
     def begin_review(self, claim: Claim, review: Review) -> None:
         """Create the Review node, so that its turns can hang on it. Raises StaleFenceError."""
@@ -75,13 +83,12 @@ class Attempts(Records):
             stored = rows[0]["attempt"]
             found = self._findings(tx, "attempt_findings", attempt_id)
             raised = self._findings(tx, "review_findings", attempt_id)
-            checks = tx.run("attempt_checks", attemptId=attempt_id)
             return self._build(
                 AttemptSummary,
                 stored,
                 usage=build(Usage, stored),
                 findings=tuple(dict.fromkeys(found + raised)),
-                checks=tuple(self._build(Check, row["check"]) for row in checks),
+                checks=self._checks(tx, attempt_id),
             )
 
         return self._connection.read(work)
@@ -117,6 +124,29 @@ class Attempts(Records):
                 tx.run(name, attemptId=claim.attempt_id, **parameters)
 
         self._connection.write(work)
+
+    def _check_row(self, check: Check) -> Row:
+        """Of the tests their numbers alone: there may be thousands."""
+        ran, skipped = (len(check.tests.ran), len(check.tests.skipped)) if check.tests else (None, None)
+        name = check.command[:60]
+        return self._row(check, without=("failures", "tests"), name=name, testsRan=ran, testsSkipped=skipped)
+
+    def _failure_rows(self, check: Check, repository: str) -> Iterator[Row]:
+        for position, shown in enumerate(check.failures):
+            failure = shown.failure
+            name = failure.test_name or failure.locus or failure.command
+            row = self._row(failure, id=f"{repository}:{failure.fingerprint}", name=name[:60], repository=repository)
+            yield {"check": check.id, "id": row["id"], "failure": row, "count": shown.count, "position": position}
+
+    def _checks(self, tx: Transaction, attempt_id: str) -> tuple[Check, ...]:
+        shown: dict[str, list[ShownFailure]] = {}
+        for row in tx.run("attempt_failures", attemptId=attempt_id):
+            found = ShownFailure(self._build(Failure, row["failure"]), row["count"])
+            shown.setdefault(row["check"], []).append(found)
+        checks = tx.run("attempt_checks", attemptId=attempt_id)
+        return tuple(
+            self._build(Check, row["check"], failures=tuple(shown.get(row["check"]["id"], ()))) for row in checks
+        )
 
     def _findings(self, tx: Transaction, name: str, attempt_id: str) -> tuple[Finding, ...]:
         return tuple(self._build(Finding, row["finding"]) for row in tx.run(name, attemptId=attempt_id))

@@ -16,7 +16,6 @@ from orchestrator.domain.lifecycle import AttemptStatus, TaskStatus, TransitionE
 from orchestrator.domain.review import Criterion, Review
 from orchestrator.domain.run import Claim
 from orchestrator.domain.usage import Usage
-from orchestrator.gates.checks import passed_over, reused
 from orchestrator.store.graph_store import GraphStore
 from tests.support.samples import (
     T0,
@@ -75,19 +74,6 @@ def full_review(claim: Claim) -> Review:
         ),
         findings=(QC,),
     )
-
-
-def test_a_check_that_was_not_run_again_names_the_one_that_was(any_graph: GraphStore) -> None:
-    """The tree, and the check whose result it is, come back as written; what an older release wrote names neither."""
-    _, run = opened(any_graph, 1)
-    claim = claimed(any_graph, run)
-    older = Check(f"{claim.attempt_id}:c1", "lint", 0, "passed", 9.0, "", T0, "verification", "pass1")
-    ran = dataclasses.replace(older, id=f"{claim.attempt_id}:c2", command="pytest", tree="tree1")
-    again = reused(ran, check_id=f"{claim.attempt_id}:c3", phase="merge", pass_id="merge1", at=T0)
-    any_graph.record_checks(claim, [older, ran, again])
-    read = any_graph.attempt(claim.attempt_id).checks
-    assert read == (older, ran, again)
-    assert passed_over("tree1", read) == {"pytest": ran}
 
 
 def test_a_rejected_attempt_keeps_everything_that_the_next_one_needs(any_graph: GraphStore) -> None:
