@@ -10,25 +10,24 @@ the start already.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from orchestrator.domain.evolve import evolve
 from orchestrator.domain.rule import Rule
-from orchestrator.domain.usage import Usage, total_usage
+from orchestrator.domain.usage import NO_USAGE, Measure, Usage, total_amount, total_usage
 from orchestrator.domain.verdict import ALLOW, Allow, Evidence, Stop, Verdict, Warn
 
 UsageLevel = Literal["run", "task", "attempt"]
-Measure = Literal["elapsed time", "working time", "tokens", "cost"]
 LEDGER = "ledger"
-NO_USAGE = Usage()
 _PAID: Mapping[Measure, Rule] = {"tokens": Rule("tokens", "token_limit"), "cost": Rule("cost", "cost_limit")}
 _TIME = Rule("deadline", "deadline")
 _UNITS: Mapping[Measure, str] = {"tokens": "tokens", "cost": "US dollars"}
 _ROUNDING = 1e-9  # sums of US dollars miss a share by so little
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UsageLimits:
     """What one level may spend; None is unbounded. Tokens are prompt and completion tokens together. Working time is
     that of all attempts together, without what they waited for rate limits. Times are in seconds."""
@@ -45,7 +44,7 @@ class UsageLimits:
         return any(limit is not None for limit in (self.max_tokens, self.max_usd, self.working_time_s))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UsageAccount:
     """One run's, task's or attempt's figures. `settled` is what this process's turns cost, `open` are those of them
     that have no reply yet, and `elsewhere` is what other processes' attempts used, unsettled turns at what they
@@ -90,7 +89,7 @@ class UsageAccount:
             told, crossed = warned.get(figure.measure, 0), sum(map(figure.reaches, shares))
             warnings += map(figure.warn, shares[told:crossed])
             warned[figure.measure] = max(told, crossed)
-        return replace(self, warned=warned), tuple(warnings)
+        return evolve(self, warned=warned), tuple(warnings)
 
     def figures(self, asked: Usage, at: datetime, later_s: float = 0.0) -> Iterator[Figure]:
         """What is bounded, as it would stand with `asked` more, so many seconds later; times first."""
@@ -108,48 +107,43 @@ class UsageAccount:
             yield self._paid("cost", bounds.max_usd, asked)
 
     def _paid(self, measure: Measure, limit: float, asked: Usage) -> Figure:
-        spent = self.spent
-        after = total_usage((spent, asked))
-        return Figure(self.bounds.level, measure, limit, amount_of(spent, measure), amount_of(after, measure))
+        spent = (self.elsewhere, self.settled, *self.open.values())
+        before, after = total_amount(spent, measure), total_amount((*spent, asked), measure)
+        return Figure(self.bounds.level, measure, limit, before, after)
 
     def refreshed(self, elsewhere: Usage, worked_s: float = 0.0) -> UsageAccount:
         """The account with what the graph holds of other processes by now."""
-        return replace(self, elsewhere=elsewhere, elsewhere_worked_s=worked_s)
+        return evolve(self, elsewhere=elsewhere, elsewhere_worked_s=worked_s)
 
     def reserve(self, turn: str, most: Usage) -> UsageAccount:
         """The account with a turn's most in it. Reserving a turn again replaces what it held."""
-        return replace(self, open={**self.open, turn: most})
+        return evolve(self, open={**self.open, turn: most})
 
     def settle(self, turn: str, actual: Usage, waited_s: float = 0.0) -> UsageAccount:
         """The account with what the turn cost instead; what it waited for rate limits is no working time."""
         rest = {key: spend for key, spend in self.open.items() if key != turn}
-        return replace(self, settled=total_usage((self.settled, actual)), open=rest, worked_s=self.worked_s - waited_s)
+        return evolve(self, settled=total_usage((self.settled, actual)), open=rest, worked_s=self.worked_s - waited_s)
 
     def begun(self, shift: str, at: datetime) -> UsageAccount:
         """An attempt of this process begins."""
-        return replace(self, shifts={**self.shifts, shift: at})
+        return evolve(self, shifts={**self.shifts, shift: at})
 
     def ended(self, shift: str, at: datetime) -> UsageAccount:
         """It is over."""
         rest = {key: begun for key, begun in self.shifts.items() if key != shift}
         worked_s = self.worked_s + (at - self.shifts[shift]).total_seconds()
-        return replace(self, shifts=rest, worked_s=worked_s)
+        return evolve(self, shifts=rest, worked_s=worked_s)
 
     def paused(self, away_s: float) -> UsageAccount:
         """Nobody worked for so long: that counts for no deadline and is no working time."""
-        return replace(self, away_s=self.away_s + away_s, worked_s=self.worked_s - away_s)
+        return evolve(self, away_s=self.away_s + away_s, worked_s=self.worked_s - away_s)
 
     def written_off(self) -> UsageAccount:
         """What is reserved counts in full for good: the turns that are open get no reply any more."""
-        return replace(self, settled=total_usage((self.settled, *self.open.values())), open={}) if self.open else self
+        return evolve(self, settled=total_usage((self.settled, *self.open.values())), open={}) if self.open else self
 
 
-def amount_of(usage: Usage, measure: Measure) -> float | None:
-    """A usage in tokens or US dollars (None: the price is unknown). It takes no time."""
-    return {"tokens": usage.tokens, "cost": usage.cost_usd}.get(measure, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Figure:
     """One bounded figure of a level, in the measure's unit: `before` something is spent, and the `amount` with it. None
     is the unknown price's."""
@@ -197,10 +191,10 @@ class Figure:
     def _rule(self) -> Rule:
         """An attempt's bounds have guards of their own; the others are the ledger's."""
         rule = _PAID.get(self.measure, _TIME)
-        return rule if self.level == "attempt" else replace(rule, guard=LEDGER)
+        return rule if self.level == "attempt" else Rule(LEDGER, rule.code)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UsageLedger:
     """Accounts by id. An operation names a chain of them, outermost first: (run, task, attempt)."""
 
@@ -273,7 +267,7 @@ def idle_s(spans: Iterable[tuple[datetime, datetime]], begun: datetime, now: dat
     return idle + max((now - reached).total_seconds(), 0.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Forecast:
     """One figure (tokens or US dollars) of a conversation: what the last settled turn `used`, what the last turn
     `reserved`, and the largest `step` from one turn's reservation to the next one's. Requests grow with every result,
@@ -286,11 +280,11 @@ class Forecast:
     def requested(self, reserved: float) -> Forecast:
         """After a turn was requested that may use so much."""
         step = max(self.step, reserved - self.reserved) if self.reserved else 0.0
-        return replace(self, reserved=reserved, step=step)
+        return evolve(self, reserved=reserved, step=step)
 
     def settled(self, used: float) -> Forecast:
         """After that turn's reply."""
-        return replace(self, used=used)
+        return evolve(self, used=used)
 
     @property
     def two_turns(self) -> float:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from orchestrator.domain.events import BudgetDecided, Event, ToolFinished, ToolRequested, TurnRequested
+from orchestrator.domain.evolve import evolve
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.tools import executed, executes
 from orchestrator.domain.verdict import ALLOW, Refuse, Verdict
@@ -15,7 +16,7 @@ _RULE = Rule("budget", "budget_exhausted")
 _REQUESTS = Rule("budget", "request_limit")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BudgetGuard:
     """`budget` executed calls, grants included. `running` are calls that were let through and have no result yet: they
     count, so that calls running at once cannot exceed the budget together. `closed_in` is the newest turn if its tools
@@ -52,7 +53,7 @@ class BudgetGuard:
         """Judge a call before it runs; count it after; take grants in."""
         if isinstance(event, TurnRequested):
             closed = event.seq if event.request.tools_withheld and self.used >= self.budget else None
-            return (self if closed == self.closed_in else replace(self, closed_in=closed)), ALLOW
+            return (self if closed == self.closed_in else evolve(self, closed_in=closed)), ALLOW
         if isinstance(event, ToolRequested):
             return self._requested(event)
         if isinstance(event, ToolFinished):
@@ -65,15 +66,15 @@ class BudgetGuard:
         # One request beyond the bound is left for the call that finishes.
         if self.requested >= self.most_requests + finishing(event.call):
             return self, _REQUESTS.stop(self.requested + 1, self.most_requests, {"tool": event.call.tool})
-        asked = replace(self, requested=self.requested + 1)
+        asked = evolve(self, requested=self.requested + 1)
         if finishing(event.call):
             return asked, ALLOW
         if self.overdrawn_in is not None and self.overdrawn_in != event.turn_seq:
             return asked, _RULE.stop(self.used, self.budget, {"tool": event.call.tool})
         if self._beyond(event):
             # Calls refused here are not counted as requests: the finishing turn comes first, whatever the batch's size.
-            return replace(self, overdrawn_in=event.turn_seq), self._refuse()
-        return (replace(asked, running=(*self.running, event.seq)) if _executes(event) else asked), ALLOW
+            return evolve(self, overdrawn_in=event.turn_seq), self._refuse()
+        return (evolve(asked, running=(*self.running, event.seq)) if _executes(event) else asked), ALLOW
 
     def _beyond(self, event: ToolRequested) -> bool:
         return self.closed_in == event.turn_seq or (self.used >= self.budget and _executes(event))
@@ -91,8 +92,8 @@ class BudgetGuard:
             at = running.index(event.seq)
             running = running[:at] + running[at + 1 :]
         if not executed(event.call, event.status):
-            return (self if running is self.running else replace(self, running=running)), ALLOW
-        return replace(self, running=running, executed=self.executed + 1)._warn()
+            return (self if running is self.running else evolve(self, running=running)), ALLOW
+        return evolve(self, running=running, executed=self.executed + 1)._warn()
 
     def _warn(self) -> tuple[BudgetGuard, Verdict]:
         reached = self._crossed()
@@ -101,15 +102,15 @@ class BudgetGuard:
         left = max(self.budget - self.used, 0)
         message = f"{self.used} of {self.budget} tool calls are used, {left} remain. Finish what matters most first."
         evidence = {"used": self.used, "limit": self.budget, "remaining": left}
-        return replace(self, warned=reached), _RULE.warn(message, self.used, self.budget, evidence)
+        return evolve(self, warned=reached), _RULE.warn(message, self.used, self.budget, evidence)
 
     def _crossed(self) -> int:
         return crossed(self.used, self.budget, self.limits.budget_warnings)
 
     def _granted(self, calls: int) -> BudgetGuard:
         """A larger budget has its own warnings."""
-        larger = replace(self, budget=self.budget + calls, closed_in=None, overdrawn_in=None)
-        return replace(larger, warned=larger._crossed())
+        larger = evolve(self, budget=self.budget + calls, closed_in=None, overdrawn_in=None)
+        return evolve(larger, warned=larger._crossed())
 
 
 def _executes(event: ToolRequested) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from orchestrator.domain.events import BudgetDecided, Event, ProgressReported, ToolFinished, ToolRequested
+from orchestrator.domain.evolve import evolve
 from orchestrator.domain.normalise import outcome_hash
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.tools import executed
@@ -16,7 +17,7 @@ _RULE = Rule("checkpoint", "no_progress")
 _TEXTS = 32
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CheckpointGuard:
     """`calls` executed since the last progress, `reported` of them before the last report. A report is progress when
     its text is new and the tree or the open findings changed since the report before. The first is compared with the
@@ -43,13 +44,13 @@ class CheckpointGuard:
         """Count executed calls; judge reports by the facts beside them."""
         if isinstance(event, ToolFinished) and executed(event.call, event.status):
             tree = self.tree.after(event)
-            return replace(self, calls=self.calls + 1, left=self.left - 1, tree=tree)._warn()
+            return evolve(self, calls=self.calls + 1, left=self.left - 1, tree=tree)._warn()
         if isinstance(event, ToolRequested):
             return self, self._judge(event)
         if isinstance(event, ProgressReported):
             return self._reported(event)
         if isinstance(event, BudgetDecided) and event.granted:
-            return replace(self, left=self.left + event.granted_calls), ALLOW
+            return evolve(self, left=self.left + event.granted_calls), ALLOW
         return self, ALLOW
 
     def _judge(self, event: ToolRequested) -> Verdict:
@@ -73,16 +74,16 @@ class CheckpointGuard:
     def _reported(self, event: ProgressReported) -> tuple[CheckpointGuard, Verdict]:
         text, facts = outcome_hash(event.description), (event.tree_after, event.findings_hash)
         missing = self._missing(text, facts)
-        after = replace(self, texts=(*self.texts, text)[-_TEXTS:], seen=facts, reported=self.calls)
+        after = evolve(self, texts=(*self.texts, text)[-_TEXTS:], seen=facts, reported=self.calls)
         if not missing:
-            return replace(after, calls=0, reported=0, told=False), ALLOW
+            return evolve(after, calls=0, reported=0, told=False), ALLOW
         if self.told or not self.calls:
             return after, ALLOW
         message = (
             f"This report does not count as progress: {missing}. {self.calls} tool calls since the last progress; at "
             f"{self.limits.progress_stop} the attempt is stopped."
         )
-        return replace(after, told=True), _RULE.warn(message, self.calls, self.limits.progress_stop)
+        return evolve(after, told=True), _RULE.warn(message, self.calls, self.limits.progress_stop)
 
     def _missing(self, text: str, facts: tuple[str, str]) -> str:
         """What keeps a report from being progress, "" when nothing does."""

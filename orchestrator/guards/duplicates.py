@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from orchestrator.domain.events import (
@@ -15,6 +15,7 @@ from orchestrator.domain.events import (
     ToolFinished,
     ToolRequested,
 )
+from orchestrator.domain.evolve import evolve
 from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Refuse, Verdict
@@ -35,7 +36,7 @@ Known = tuple[int, Until]
 """A call's seq, and how long it answers an identical one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Duplicates:
     """`batch`: calls of this reply, each answered once, whatever came of it. `results`: pure calls that succeeded, with
     nothing run since that may have changed something; a tree does not see ignored files, so a command counts whatever
@@ -80,11 +81,11 @@ class Duplicates:
         if isinstance(event, ToolRequested):
             return self._requested(event)
         if isinstance(event, ReplyReceived):
-            return replace(self, batch={}) if self.batch else self
+            return evolve(self, batch={}) if self.batch else self
         if isinstance(event, Resumed):
             return Duplicates(self.limits)  # what was in doubt may have changed anything
         if isinstance(event, BudgetDecided | ScopeDecided) and event.granted:
-            return replace(self, batch={s: known for s, known in self.batch.items() if known[1] != "grant"})
+            return evolve(self, batch={s: known for s, known in self.batch.items() if known[1] != "grant"})
         return self
 
     def _requested(self, event: ToolRequested) -> Duplicates:
@@ -95,7 +96,7 @@ class Duplicates:
         return self._know(event, until)
 
     def _know(self, event: ToolRequested | ToolFinished, until: Until) -> Duplicates:
-        return replace(self, batch=remember(self.batch, event.call.signature, (event.seq, until)))
+        return evolve(self, batch=remember(self.batch, event.call.signature, (event.seq, until)))
 
     def _finished(self, event: ToolFinished) -> Duplicates:
         if event.status == "refused":
@@ -108,9 +109,9 @@ class Duplicates:
 
     def _read(self, event: ToolFinished) -> Duplicates:
         if event.status != "ok":
-            return replace(self, failures=self._failed(event))
+            return evolve(self, failures=self._failed(event))
         signature = event.call.signature
-        return replace(
+        return evolve(
             self, results=remember(self.results, signature, event.seq), failures=forget(self.failures, signature)
         )
 
@@ -128,7 +129,7 @@ class Duplicates:
             for s, known in self.batch.items()
             if s == signature or not (known[1] in over or (known[1] == "failure" and s not in failures))
         }
-        return replace(self, batch=batch, results={}, failures=failures, tree=tree)
+        return evolve(self, batch=batch, results={}, failures=failures, tree=tree)
 
     def _failed(self, event: ToolFinished) -> Mapping[str, tuple[str, int]]:
         """A failure with another error is news: polling for something to come up is no repetition."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from orchestrator.domain.events import Event, ToolFinished
+from orchestrator.domain.evolve import evolve
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Evidence, Verdict
 from orchestrator.guards.cycle import Cycle
@@ -16,7 +17,7 @@ from orchestrator.guards.tree import TreeState
 _RULE = Rule("figures", "loop_detected")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FiguresGuard:
     """Calls with the shape of their outcome (digits and hexadecimal words blanked, lines sorted) over one tree: clocks,
     process lists, memory figures and random ids no longer hide a loop. A shape says less than an outcome, so it takes
@@ -41,7 +42,7 @@ class FiguresGuard:
             return self, ALLOW
         tree = self.tree.after(event)
         shapes = self.shapes.add((event.call.signature, event.result.shape_hash, tree.id))
-        return replace(self, shapes=shapes, tree=tree)._judge(event)
+        return evolve(self, shapes=shapes, tree=tree)._judge(event)
 
     def _judge(self, event: ToolFinished) -> tuple[FiguresGuard, Verdict]:
         count, limits = self.shapes.in_a_row, self.limits
@@ -59,4 +60,4 @@ class FiguresGuard:
             f"file has changed; at {limits.figures_stop} the attempt is stopped. If you wait for something, wait "
             "within one call (a loop with sleep in one command); else use what you know."
         )
-        return replace(self, told=cause), _RULE.warn(message, count, limits.figures_stop, called(event.call))
+        return evolve(self, told=cause), _RULE.warn(message, count, limits.figures_stop, called(event.call))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 from typing import Literal
@@ -18,6 +18,7 @@ from orchestrator.domain.events import (
     ToolFinished,
     ToolRequested,
 )
+from orchestrator.domain.evolve import evolve
 from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.usage_limits import nearest_s
@@ -45,7 +46,7 @@ from orchestrator.guards.window import WindowGuard
 Role = Literal["worker", "verifier", "planner"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GuardSet:
     """A frozen value: the same events folded from the same beginning give the same GuardSet, live or rebuilt from the
     graph. `repeats` are the calls of the newest reply that are identical to an earlier one of it: answered by that one,
@@ -163,22 +164,26 @@ class GuardSet:
     def _fold(self, event: Event) -> tuple[GuardSet, tuple[Verdict, ...]]:
         try:
             duplicates = self.duplicates.observe(event)
-            refused = self.duplicates.judge(event, forcing=self._stall.forcing)
             pairs = [guard.observe(event) for guard in self.guards]
+            said = (*(verdict for _, verdict in pairs), self._refused(event))
         except Exception as error:  # fail closed: whatever a guard raises, the attempt must not go on unguarded
             return self._failed(error)
-        spoken = [verdict for _, verdict in pairs if not isinstance(verdict, Allow)]
-        if not isinstance(refused, Allow):
-            spoken.append(refused)
-        spoken.sort(key=attrgetter("rank"), reverse=True)
-        stopped = spoken[0] if spoken and isinstance(spoken[0], Stop) else None
-        spoken = [
-            verdict for verdict in spoken if verdict is stopped or not isinstance(verdict, Stop)
-        ]  # one end, one Stop
-        repeats = _repeats(event) if isinstance(event, ReplyReceived) else self.repeats
-        guards = tuple(guard for guard, _ in pairs)
+        guards = tuple([guard for guard, _ in pairs])
         guards = self._begun_anew(guards) if isinstance(event, Resumed) else guards
-        return GuardSet(self.limits, guards, duplicates, repeats, stopped), tuple(spoken)
+        repeats = _repeats(event) if isinstance(event, ReplyReceived) else self.repeats
+        spoken, stopped = [verdict for verdict in said if not isinstance(verdict, Allow)], None
+        if spoken:
+            spoken.sort(key=attrgetter("rank"), reverse=True)
+            stopped = spoken[0] if isinstance(spoken[0], Stop) else None
+            spoken = [each for each in spoken if each is stopped or not isinstance(each, Stop)]  # one end, one Stop
+        after = evolve(self, guards=guards, duplicates=duplicates, repeats=repeats, stopped=stopped)
+        return after, tuple(spoken)
+
+    def _refused(self, event: Event) -> Verdict:
+        """What is said to a call that has failed too often."""
+        if not isinstance(event, ToolRequested) or not self.duplicates.failures:
+            return ALLOW
+        return self.duplicates.judge(event, forcing=self._stall.forcing)
 
     def _begun_anew(self, guards: tuple[Guard, ...]) -> tuple[Guard, ...]:
         """The guards of a successor. What was used stays used; what was repeated was another conversation, of which it
@@ -189,7 +194,7 @@ class GuardSet:
     def _failed(self, error: Exception) -> tuple[GuardSet, tuple[Verdict, ...]]:
         # "panel" is what recorded graphs call the set
         failed = Rule("panel", "guard_failed").stop(1, 0, {"error": f"{type(error).__name__}: {error}"})
-        return replace(self, stopped=failed), (failed,)
+        return evolve(self, stopped=failed), (failed,)
 
 
 def _of_one_worker(limits: GuardLimits) -> tuple[Guard, ...]:

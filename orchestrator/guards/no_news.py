@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from orchestrator.domain.events import Event, ReplyReceived, ToolFinished
+from orchestrator.domain.evolve import evolve
 from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Evidence, Verdict
@@ -16,7 +17,7 @@ from orchestrator.guards.tree import TreeState
 _RULE = Rule("no_news", "loop_detected")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NoNewsGuard:
     """Over one tree: `stale` tells of the last replies whose calls said something and wrote nothing, newest last,
     whether they brought only outcomes that were `seen` before. So it does not matter in how many words the same is
@@ -43,17 +44,17 @@ class NoNewsGuard:
         tree = self.tree.after(event)
         if tree.id != self.tree.id or event.writes:
             return NoNewsGuard(self.limits, tree=tree)
-        here = self if tree is self.tree else replace(self, tree=tree)
+        here = self if tree is self.tree else evolve(self, tree=tree)
         result = event.result
         if event.call.control or result.error_kind in ("malformed", "infrastructure") or not result.says:
             return here
         news = bool(self.news) or result.outcome_hash not in self.seen
-        return replace(here, seen=remember(self.seen, result.outcome_hash, None), news=news, newest=event.call)
+        return evolve(here, seen=remember(self.seen, result.outcome_hash, None), news=news, newest=event.call)
 
     def _replied(self) -> tuple[NoNewsGuard, Verdict]:
         limits = self.limits
         stale = (*self.stale, not self.news)[-max(limits.no_news_window, limits.no_news_warn_window) :]
-        after = replace(self, stale=stale, news=None)
+        after = evolve(self, stale=stale, news=None)
         count, early = sum(stale[-limits.no_news_window :]), sum(stale[-limits.no_news_warn_window :])
         if max(count - limits.no_news_stop, early - limits.no_news_warn) < 0:
             return after, ALLOW
@@ -71,4 +72,4 @@ class NoNewsGuard:
             f"changed; at {limits.no_news_stop} of {limits.no_news_window} the attempt is stopped. Asking in other "
             "words brings no other answer: use what you know, or change something."
         )
-        return replace(after, told=True), _RULE.warn(message, early, limits.no_news_warn, evidence)
+        return evolve(after, told=True), _RULE.warn(message, early, limits.no_news_warn, evidence)

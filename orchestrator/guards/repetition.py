@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from orchestrator.domain.events import Event, ReplyReceived, ToolFinished
+from orchestrator.domain.evolve import evolve
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Evidence, Scalar, Verdict
 from orchestrator.guards.cycle import Cycle
@@ -17,7 +18,7 @@ _RULE = Rule("repetition", "loop_detected")
 _CAUSES = 16
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RepetitionGuard:
     """A changed outcome or tree makes another triple, so polling and re-running tests after an edit never trip.
     `told` are the last causes that the worker was warned about; `replies` are the replies that the last calls came
@@ -38,13 +39,13 @@ class RepetitionGuard:
     def observe(self, event: Event) -> tuple[RepetitionGuard, Verdict]:
         """Add a finished call; infrastructure errors never count."""
         if isinstance(event, ReplyReceived):
-            return replace(self, reply=self.reply + 1), ALLOW
+            return evolve(self, reply=self.reply + 1), ALLOW
         if not isinstance(event, ToolFinished) or event.result.error_kind == "infrastructure":
             return self, ALLOW
         tree = self.tree.after(event)
         triples = self.triples.add((event.call.signature, event.result.outcome_hash, tree.id, event.call.tool))
         replies = (*self.replies, self.reply)[-self.limits.cycle_longest - 1 :]
-        return replace(self, triples=triples, replies=replies, tree=tree)._judge(event)
+        return evolve(self, triples=triples, replies=replies, tree=tree)._judge(event)
 
     def _judge(self, event: ToolFinished) -> tuple[RepetitionGuard, Verdict]:
         count, limits = self.triples.in_a_row, self.limits
@@ -82,4 +83,4 @@ class RepetitionGuard:
             f"no file has changed; at {limit} the attempt is stopped. Use what you know, or try something else."
         )
         told = (*self.told, cause)[-_CAUSES:]
-        return replace(self, told=told), _RULE.warn(message, count, limit, evidence)
+        return evolve(self, told=told), _RULE.warn(message, count, limit, evidence)

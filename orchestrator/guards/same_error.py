@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from orchestrator.domain.events import Event, ReplyReceived, ToolFinished
+from orchestrator.domain.evolve import evolve
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Evidence, Verdict
 from orchestrator.guards.guard import called, remember
@@ -19,7 +20,7 @@ Streak = tuple[str, int, int]
 """The error, how often in a row, and the reply in which it was last counted."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SameErrorGuard:
     """Failures of a tool in a row with one error, whatever the arguments: a command that is worded differently each
     time and fails alike is the same failure. In a row: the tool did not succeed and no file changed in between. A
@@ -36,7 +37,7 @@ class SameErrorGuard:
     def observe(self, event: Event) -> tuple[SameErrorGuard, Verdict]:
         """Add a finished call; malformed calls and infrastructure errors have their own rules."""
         if isinstance(event, ReplyReceived):
-            return replace(self, reply=self.reply + 1), ALLOW
+            return evolve(self, reply=self.reply + 1), ALLOW
         if not isinstance(event, ToolFinished) or event.status not in ("ok", "error"):
             return self, ALLOW
         if event.status == "error":
@@ -46,15 +47,15 @@ class SameErrorGuard:
     def _succeeded(self, event: ToolFinished) -> SameErrorGuard:
         tree = self.tree.after(event)
         if tree.id != self.tree.id:
-            return replace(self, streaks={}, tree=tree)
+            return evolve(self, streaks={}, tree=tree)
         if event.call.tool not in self.streaks:
-            return self if tree is self.tree else replace(self, tree=tree)
-        return replace(self, streaks={t: s for t, s in self.streaks.items() if t != event.call.tool}, tree=tree)
+            return self if tree is self.tree else evolve(self, tree=tree)
+        return evolve(self, streaks={t: s for t, s in self.streaks.items() if t != event.call.tool}, tree=tree)
 
     def _failed(self, event: ToolFinished) -> tuple[SameErrorGuard, Verdict]:
         tree = self.tree.after(event)
-        here = self if tree.id == self.tree.id else replace(self, streaks={})
-        here = here if tree is self.tree else replace(here, tree=tree)
+        here = self if tree.id == self.tree.id else evolve(self, streaks={})
+        here = here if tree is self.tree else evolve(here, tree=tree)
         if event.result.error_kind != "tool" or not event.result.error_hash:
             return here, ALLOW
         error, count, reply = here.streaks.get(event.call.tool, ("", 0, -1))
@@ -62,7 +63,7 @@ class SameErrorGuard:
             return here, ALLOW
         count = count + 1 if error == event.result.error_hash else 1
         streaks = remember(here.streaks, event.call.tool, (event.result.error_hash, count, self.reply), _TOOLS)
-        return replace(here, streaks=streaks), self._judge(event, count)
+        return evolve(here, streaks=streaks), self._judge(event, count)
 
     def _judge(self, event: ToolFinished, count: int) -> Verdict:
         limits = self.limits

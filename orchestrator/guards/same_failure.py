@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from orchestrator.domain.events import Event, ToolFinished
+from orchestrator.domain.evolve import evolve
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Evidence, Verdict
 from orchestrator.guards.guard import called, forget, remember
@@ -17,7 +18,7 @@ Failed = tuple[str, int]
 """The error, and how often the call has ended in it and never otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SameFailureGuard:
     """What a call failed with each time it was made, by its signature. Edits do not end the count: that they change
     nothing is what it counts. Any other end of that call does, another error as well as success, because then the work
@@ -32,12 +33,12 @@ class SameFailureGuard:
             return self, ALLOW
         result, signature = event.result, event.call.signature
         if result.ok:
-            return (replace(self, failed=forget(self.failed, signature)) if self.failed else self), ALLOW
+            return (evolve(self, failed=forget(self.failed, signature)) if self.failed else self), ALLOW
         if result.error_kind != "tool" or not result.error_hash:
             return self, ALLOW
         error, count = self.failed.get(signature, ("", 0))
         count = count + 1 if error == result.error_hash else 1
-        after = replace(self, failed=remember(self.failed, signature, (result.error_hash, count)))
+        after = evolve(self, failed=remember(self.failed, signature, (result.error_hash, count)))
         return after, self._judge(event, count)
 
     def _judge(self, event: ToolFinished, count: int) -> Verdict:

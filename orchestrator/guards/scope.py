@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from orchestrator.domain.events import Event, ScopeDecided, ToolRequested
+from orchestrator.domain.evolve import evolve
 from orchestrator.domain.globs import allows
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Refuse, Verdict
@@ -12,7 +13,7 @@ from orchestrator.domain.verdict import ALLOW, Refuse, Verdict
 _RULE = Rule("scope", "out_of_scope")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ScopeGuard:
     """`allowed` are the task's paths and what was granted since."""
 
@@ -21,7 +22,7 @@ class ScopeGuard:
     def observe(self, event: Event) -> tuple[ScopeGuard, Verdict]:
         """Refuse a call that would write elsewhere; take grants in."""
         if isinstance(event, ScopeDecided):
-            return (replace(self, allowed=(*self.allowed, *event.paths)) if event.granted else self), ALLOW
+            return (evolve(self, allowed=(*self.allowed, *event.paths)) if event.granted else self), ALLOW
         if not isinstance(event, ToolRequested) or not event.call.writes_to or event.call.defect is not None:
             return self, ALLOW
         stood = event.call.overwrites

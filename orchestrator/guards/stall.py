@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from orchestrator.domain.events import Event, ReplyReceived, ToolFinished, TurnRequested
+from orchestrator.domain.evolve import evolve
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Evidence, Stop, Verdict, Warn
 from orchestrator.guards.cycle import Cycle
@@ -23,7 +24,7 @@ CallOutcome = tuple[frozenset[tuple[str, str]], str]
 """What a batch brought: its calls' outcomes by signature, and the tree that it left."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StallGuard:
     """`count` identical batches in a row with equal results over one tree; `results` are the newest one's so far and
     `earlier` is what the one before brought. `forcing`: the next turn is to have its tools withheld, unless the newest
@@ -66,7 +67,7 @@ class StallGuard:
         return self, ALLOW
 
     def _finished(self, event: ToolFinished) -> StallGuard:
-        here, signature = replace(self, tree=self.tree.after(event)), event.call.signature
+        here, signature = evolve(self, tree=self.tree.after(event)), event.call.signature
         if signature not in self.batch:
             return here
         brought = event.result.outcome_hash
@@ -74,13 +75,13 @@ class StallGuard:
             brought = str(event.seq)
         elif event.status == "refused" and self.earlier is not None:
             brought = dict(self.earlier[0]).get(signature, brought)
-        return replace(here, results=remember(self.results, signature, brought))
+        return evolve(here, results=remember(self.results, signature, brought))
 
     def _turn(self, event: TurnRequested) -> StallGuard:
         forces = self.forces
         forced = forces and event.request.tools_withheld
         unchanged = forces == self.forcing and forced == self.forced
-        return self if unchanged else replace(self, forcing=forces, forced=forced)
+        return self if unchanged else evolve(self, forcing=forces, forced=forced)
 
     def _brought(self) -> CallOutcome:
         return frozenset(self.results.items()), self.tree.id
@@ -94,7 +95,7 @@ class StallGuard:
             return self, ALLOW
         if self.borne:
             return self, self._stop(event, self.count, "replied with text for the second time")
-        return replace(self, forcing=False, forced=False, borne=True), ALLOW
+        return evolve(self, forcing=False, forced=False, borne=True), ALLOW
 
     def _stop(self, event: ReplyReceived, count: int, did: str) -> Stop:
         return _RULE.stop(count, self.limits.stall_batches + 1, {"told to finish, it": did, **_tools(event)})
@@ -115,7 +116,7 @@ class StallGuard:
         if batch != self.batch:
             return StallGuard(self.limits, batches, batch, count=1, tree=self.tree, borne=self.borne)
         news = self.earlier is not None and self.earlier != brought
-        return replace(self, batches=batches, count=2 if news else self.count + 1, results={}, earlier=brought)
+        return evolve(self, batches=batches, count=2 if news else self.count + 1, results={}, earlier=brought)
 
     def _judge(self, event: ReplyReceived) -> tuple[StallGuard, Verdict]:
         first = self.limits.stall_batches
@@ -123,7 +124,7 @@ class StallGuard:
             return self, _RULE.stop(self.count, first + 1, _tools(event))
         if self.count == first + 1:
             told = "unless the results change now, your next turn has its tools withheld: finish then, or give up."
-            return replace(self, forcing=True), self._warn(f"Stalled: {told}", event)
+            return evolve(self, forcing=True), self._warn(f"Stalled: {told}", event)
         if self.count == first:
             return self, self._warn("Do something else, or finish.", event)
         return self, ALLOW

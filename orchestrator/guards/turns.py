@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from orchestrator.domain.events import BudgetDecided, Event, ReplyReceived, ToolRequested, TurnRequested
+from orchestrator.domain.evolve import evolve
 from orchestrator.domain.model_io import ToolCall
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Verdict
@@ -19,7 +20,7 @@ def turns_for(budget: int) -> int:
     return max((6 * budget + 4) // 5, budget + _MORE_AT_LEAST)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TurnGuard:
     """At most `limit` turns: `own` where that is set, else those that go with `budget` calls; calls that the PM has
     `granted` enlarge either.
@@ -66,10 +67,10 @@ class TurnGuard:
         if self.used >= self.limit:
             return self, _RULE.stop(self.used, self.limit)
         closed = event.seq if self.withholds_tools and event.request.tools_withheld else None
-        return (self if closed == self.closed_in else replace(self, closed_in=closed)), ALLOW
+        return (self if closed == self.closed_in else evolve(self, closed_in=closed)), ALLOW
 
     def _replied(self, event: ReplyReceived) -> tuple[TurnGuard, Verdict]:
-        after = replace(self, used=self.used + 1)
+        after = evolve(self, used=self.used + 1)
         if self.closed_in == event.seq and not any(map(_finishes, event.reply.calls)):
             asked = next((call.tool for call in event.reply.calls), "")
             return after, _RULE.stop(after.used, self.limit, {"asked for in the finishing turn": asked})
@@ -89,12 +90,12 @@ class TurnGuard:
             f"{self.used} of {self.limit} turns are used, {left} remain, the last one only to finish in. "
             "Ask for several calls in one reply, and for nothing that was already answered."
         )
-        return replace(self, warned=reached), _RULE.warn(message, self.used, self.limit, {"remaining": left})
+        return evolve(self, warned=reached), _RULE.warn(message, self.used, self.limit, {"remaining": left})
 
     def _granted(self, calls: int) -> TurnGuard:
         """A larger limit has its own warnings."""
-        larger = replace(self, granted=self.granted + calls, closed_in=None)
-        return replace(larger, warned=crossed(larger.used, larger.limit, self.shares))
+        larger = evolve(self, granted=self.granted + calls, closed_in=None)
+        return evolve(larger, warned=crossed(larger.used, larger.limit, self.shares))
 
 
 def _finishes(call: ToolCall) -> bool:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from orchestrator.domain.events import Event, ReplyReceived, Resumed, ToolRequested, TurnRequested
-from orchestrator.domain.usage import Usage
-from orchestrator.domain.usage_limits import LEDGER, NO_USAGE, Figure, Forecast, UsageAccount, UsageLimits, amount_of
+from orchestrator.domain.evolve import evolve
+from orchestrator.domain.usage import NO_USAGE, amount_of, turn_usage
+from orchestrator.domain.usage_limits import LEDGER, Figure, Forecast, UsageAccount, UsageLimits
 from orchestrator.domain.verdict import ALLOW, Stop, Verdict
 from orchestrator.guards.guard import finishing
 from orchestrator.guards.limits import GuardLimits
@@ -29,7 +30,7 @@ def usage_guards(limits: GuardLimits) -> tuple[UsageGuard, ...]:
     return tuple(UsageGuard(bound, limits.budget_warnings) for bound in bounds if bound != UsageLimits("attempt"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UsageGuard:
     """One bound (`bounds` sets no other). What is paid for is judged before a request; time before a tool call too, but
     never one that finishes the work. `account` begins with the first event, `figure` is how it stood at the newest one
@@ -65,7 +66,7 @@ class UsageGuard:
             return None
         amount = self.figure.amount
         more = amount - self.before_turn if self._timed else self.forecast.two_turns
-        return replace(self.figure, amount=amount + more)
+        return evolve(self.figure, amount=amount + more)
 
     def seconds_left(self, at: datetime) -> float | None:
         """Until the limit, where it is one of time and the attempt has begun."""
@@ -86,27 +87,28 @@ class UsageGuard:
             return self._replied(event, account)
         if isinstance(event, Resumed):
             away_s = (event.at - event.last_event_at).total_seconds() if self.account else 0.0
-            return replace(self, account=account.paused(max(away_s, 0.0))), ALLOW
+            return evolve(self, account=account.paused(max(away_s, 0.0))), ALLOW
         return self._later(event, account) if self._timed else (self, ALLOW)
 
     def _requested(self, event: TurnRequested, account: UsageAccount) -> tuple[UsageGuard, Verdict]:
-        most = Usage(prompt_tokens=event.request.reserved_tokens, cost_usd=event.request.reserved_usd)
+        request = event.request
+        most = evolve(NO_USAGE, prompt_tokens=request.reserved_tokens, cost_usd=request.reserved_usd)
         [asked] = account.figures(most, event.at)
         if asked.exceeded:
-            return replace(self, account=account), asked.stop({"model": event.request.model})
-        held = replace(
+            return evolve(self, account=account), asked.stop({"model": request.model})
+        held = evolve(
             self,
             before_turn=asked.before,
             forecast=self.forecast.requested(amount_of(most, asked.measure) or 0.0),
-            forced=self._ahead if self.withholds_tools and event.request.tools_withheld else None,
+            forced=self._ahead if request.tools_withheld and self.withholds_tools else None,
         )
         return held._stands(account.reserve(str(event.seq), most), asked)
 
     def _replied(self, event: ReplyReceived, account: UsageAccount) -> tuple[UsageGuard, Verdict]:
-        actual = NO_USAGE.after(event)
+        actual = turn_usage(event.reply)
         account = account.settle(str(event.seq), actual, event.reply.wait_ms / 1000)
         [figure] = account.figures(NO_USAGE, event.at)
-        held = replace(self, forecast=self.forecast.settled(amount_of(actual, figure.measure) or 0.0))
+        held = evolve(self, forecast=self.forecast.settled(amount_of(actual, figure.measure) or 0.0))
         others = [call.tool for call in event.reply.calls if not finishing(call)]
         if self.forced is not None and others:
             return held, self.forced.stop({"asked for in the finishing turn": others[0]})
@@ -122,7 +124,7 @@ class UsageGuard:
     def _stands(self, account: UsageAccount, figure: Figure) -> tuple[UsageGuard, Verdict]:
         """One warning an event: where a turn jumps over two shares, the second is told with the next one."""
         peak = max(self.peak or figure, figure, key=lambda each: each.amount or 0.0)
-        held, untold = replace(self, account=account, figure=figure, peak=peak), self.shares[self.warned :]
+        held, untold = evolve(self, account=account, figure=figure, peak=peak), self.shares[self.warned :]
         if not untold or not peak.reaches(untold[0]):
             return held, ALLOW
-        return replace(held, warned=self.warned + 1), peak.warn(untold[0])
+        return evolve(held, warned=self.warned + 1), peak.warn(untold[0])

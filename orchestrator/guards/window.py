@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from orchestrator.domain.events import Compacted, Event
+from orchestrator.domain.evolve import evolve
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Verdict
 from orchestrator.guards.limits import GuardLimits
@@ -13,7 +14,7 @@ _RULE = Rule("window", "context_exhausted")
 _LEAST = 0.05
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WindowGuard:
     """A compaction has gained headroom when it leaves at least a twentieth of the cap free. The cap is the window's, or
     after a context-length error the size that was refused. So one that takes nearly nothing away from a request over
@@ -29,7 +30,7 @@ class WindowGuard:
         if not isinstance(event, Compacted) or event.request.token_cap <= 0:
             return self, ALLOW
         if event.request.window_tokens <= (1 - _LEAST) * event.request.token_cap:
-            return replace(self, in_vain=0), ALLOW
+            return evolve(self, in_vain=0), ALLOW
         in_vain, most = self.in_vain + 1, self.limits.compactions_without_headroom
         evidence = {
             "tokens before compaction": event.request.uncompacted_tokens,
@@ -40,4 +41,4 @@ class WindowGuard:
             f"The conversation is near its limit and compacting it no longer helps ({in_vain} of {most}). "
             "Finish now: ask for less output, and call finish_task."
         )
-        return replace(self, in_vain=in_vain), _RULE.in_a_row(in_vain, most, message, evidence)
+        return evolve(self, in_vain=in_vain), _RULE.in_a_row(in_vain, most, message, evidence)

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.usage import Usage, total_usage
+from orchestrator.domain.usage import NO_USAGE, Usage, total_usage
 from orchestrator.domain.usage_limits import (
-    NO_USAGE,
     Forecast,
     UsageAccount,
     UsageLedger,

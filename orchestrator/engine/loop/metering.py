@@ -21,9 +21,8 @@ from orchestrator.config.settings import RunSettings
 from orchestrator.domain.errors import RunBoundError
 from orchestrator.domain.events import ReplyReceived, TurnRequested
 from orchestrator.domain.run import Claim, Run
-from orchestrator.domain.usage import AttemptUsage, Usage, total_usage
+from orchestrator.domain.usage import NO_USAGE, AttemptUsage, Usage, total_usage
 from orchestrator.domain.usage_limits import (
-    NO_USAGE,
     Forecast,
     UsageAccount,
     UsageLedger,
