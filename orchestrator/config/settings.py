@@ -144,6 +144,9 @@ class ChecksSettings(_Section):
     """The verification of every plan that names none of its own; `orchestrate init` finds it out."""
     timeout_s: float = Field(default=600.0, gt=0)
     """Seconds that one verification command may take."""
+    protected: tuple[str, ...] = ()
+    """Further globs of files that decide whether work passes: checks run with them as they were, and a task changes
+    them only where it names them."""
 
 
 class BudgetsSettings(_Section):

@@ -6,7 +6,7 @@ needs of the graph is in graph_ports.py. Every port has one real implementation 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -117,6 +117,19 @@ class Workspaces(Protocol):
 
     def tree_of(self, commit: str) -> str:
         """A commit's tree id."""
+
+    def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
+        """What differs between two trees."""
+
+    def content(self, blob: str) -> bytes | None:
+        """A file's bytes by its blob id; None for one above a megabyte."""
+
+    def restored(self, tree: str, start: str, paths: Collection[str]) -> str:
+        """The tree with these paths, as changes() names them, as they are in the tree `start`: removed where it has
+        none."""
+
+    def imported(self, tree: str, names: Collection[str]) -> frozenset[str]:
+        """Which of these modules the Python files of a tree import by their bare name."""
 
     def deliver(self, branch: str, commit: str) -> None:
         """Make the branch in the Shadow and in the user's repository equal to the graph's head. Idempotent; refuses to

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,9 +12,10 @@ from pathlib import Path
 from orchestrator.config.settings import Settings
 from orchestrator.domain import ports
 from orchestrator.domain.progress import Phases, unshown
-from orchestrator.domain.workspace import AbsentFile
+from orchestrator.domain.workspace import AbsentFile, FileChange
 from orchestrator.workspace.absent import absent_files
 from orchestrator.workspace.build_caches import BuildCaches, sweep_caches
+from orchestrator.workspace.diff import changes
 from orchestrator.workspace.filesystem import remove_if_free
 from orchestrator.workspace.prepare import PREPARED, Preparation, Prepared
 from orchestrator.workspace.repository import UserRepository, ensure_home
@@ -26,6 +27,7 @@ from orchestrator.workspace.sandbox.spec import Mount, SandboxSpec
 from orchestrator.workspace.shadow import Shadow
 from orchestrator.workspace.shared_files import check_share, copy_shared_files
 from orchestrator.workspace.snapshots import Snapshots
+from orchestrator.workspace.trees import content_of, imported_in, restored_tree
 from orchestrator.workspace.worktree import Worktree
 from orchestrator.workspace.worktree_dir import WorktreeDir, safe_name
 
@@ -77,6 +79,22 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
     def files_of(self, commit: str) -> tuple[str, ...]:
         """The paths of a commit's files."""
         return self.git("ls-tree", "-r", "-z", "--name-only", self.resolve(commit)).fields()
+
+    def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
+        """What differs between two trees."""
+        return changes(self.objects(), before, after)
+
+    def content(self, blob: str) -> bytes | None:
+        """A file's bytes; None above a megabyte."""
+        return content_of(self.objects(), blob)
+
+    def restored(self, tree: str, start: str, paths: Collection[str]) -> str:
+        """The tree with the paths as they are in `start`."""
+        return restored_tree(self.git, self.home, tree, start, paths)
+
+    def imported(self, tree: str, names: Collection[str]) -> frozenset[str]:
+        """Which of the modules the Python files of a tree import."""
+        return imported_in(self.git, tree, names)
 
     def sweep(self) -> None:
         """Remove the worktrees that no living process has open."""

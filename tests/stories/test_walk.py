@@ -174,7 +174,8 @@ def test_work_outside_the_allowed_paths_is_refused_and_shell_writes_are_found(st
     assert {row["tool"] for row in refused} == {"write_file"}
     assert "calc.py" in refused[0]["result"]
     findings = story.ask("MATCH (:Attempt {number: 1})-[:FOUND]->(f) RETURN f.code AS code, f.locus AS locus")
-    assert {(row["code"], row["locus"]) for row in findings} == {("out_of_scope", "test_calc.py")}
+    assert {row["code"] for row in findings} == {"out_of_scope", "protected_file"}
+    assert {row["locus"] for row in findings} == {"test_calc.py"}
 
 
 def test_a_part_of_a_plan_is_a_run_of_its_own(story: Story, model: Serve) -> None:

@@ -13,10 +13,11 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.run import Claim
 from orchestrator.engine.attempt.assignment import do_work
 from orchestrator.engine.attempt.merge import merge
+from orchestrator.engine.attempt.protection import fresh_checkout, protect
 from orchestrator.engine.attempt.record import AttemptRecord
 from orchestrator.engine.attempt.resume import find_start, take_over
 from orchestrator.engine.attempt.review import ask_verifier
-from orchestrator.engine.attempt.verification import fresh_checkout, verify
+from orchestrator.engine.attempt.verification import verify
 from orchestrator.engine.loop.metering import Meter
 from orchestrator.engine.services import Services
 
@@ -31,8 +32,9 @@ def run_attempt(services: Services, plan: Plan, claim: Claim, meter: Meter | Non
         start = record.start = find_start(services, claim)
         work = take_over(start, record) or do_work(services, plan, claim, start, meter, record)
         deadlines = record.deadlines(meter)
-        with fresh_checkout(services, claim, start, work) as checkout:
-            verified = verify(services, plan, claim, start, work, checkout, deadlines)
+        checked = protect(services, plan, claim, start, work)
+        with fresh_checkout(services, claim, start, checked) as checkout:
+            verified = verify(services, plan, claim, start, work, checked, checkout, deadlines)
             review = ask_verifier(services, plan, claim, start, work, verified, checkout, meter)
             merge(services, plan, claim, start, verified, review, checkout, record, deadlines)
     return record.result

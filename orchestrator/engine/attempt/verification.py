@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable
 
 from orchestrator.domain.ansi import plain
 from orchestrator.domain.attempt import Check, CheckPhase, VerificationResult
@@ -14,6 +13,7 @@ from orchestrator.domain.ports import Workspace
 from orchestrator.domain.progress import CheckFinished, CheckStarted
 from orchestrator.domain.run import Claim
 from orchestrator.domain.workspace import CommandResult
+from orchestrator.engine.attempt.protection import CheckedWork
 from orchestrator.engine.attempt.record import Deadlines
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
@@ -22,29 +22,22 @@ from orchestrator.gates.checks import judge_checks, outcome, passed_over, reused
 from orchestrator.gates.scope import judge_effect, judge_outputs, judge_scope, judge_size, nested_repository
 
 
-@contextmanager
-def fresh_checkout(services: Services, claim: Claim, start: Start, work: Work) -> Iterator[Workspace]:
-    """A checkout of what was handed in, for the gates and for QC: so nothing counts that is not delivered, such as what
-    the worker's commands left in ignored folders."""
-    opened = services.workspaces.open(_pass_id(claim), work.tree, head=start.base, plan_id=claim.task.plan_id)
-    with closing(opened) as checkout:
-        yield checkout
-
-
 def verify(
     services: Services,
     plan: Plan,
     claim: Claim,
     start: Start,
     work: Work,
+    checked: CheckedWork,
     checkout: Workspace,
     deadlines: Deadlines,
 ) -> VerificationResult:
-    """The gates over the work: scope, size, declared outputs, then the verification commands. Raises AttemptEnded when
-    they find something that blocks, or cannot tell."""
-    task, changes = claim.task, checkout.changes(start.base_tree, work.tree)
+    """The gates over the work: scope, protected files, size, declared outputs, then the verification commands. Raises
+    AttemptEnded when they find something that blocks, or cannot tell."""
+    task, changes = claim.task, checked.changes
     findings = (
         *judge_scope(changes, work.allowed_paths),
+        *checked.findings,
         *judge_size(changes, task.max_changed_files, task.max_changed_lines),
         *judge_effect(changes, task.files_written),
         *judge_outputs(task.files_written, _present(checkout, task.files_written)),
@@ -58,7 +51,7 @@ def verify(
         deadlines,
         phase="verification",
         pass_id=_pass_id(claim),
-        tree=work.tree,
+        tree=checked.tree,
         known=known,
     )
     verified = VerificationResult(
@@ -204,7 +197,7 @@ def _answer(services: Services, workspace: Workspace, command: str, deadlines: D
 
 
 def _pass_id(claim: Claim) -> str:
-    """The id of an attempt's check pass, and the name of the checkout that it is made over."""
+    """The id of an attempt's check pass."""
     return f"{claim.attempt_id}:pass1"
 
 

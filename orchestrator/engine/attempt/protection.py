@@ -1,0 +1,55 @@
+"""What the work is checked as: its tree, with what the worker may not decide as it was at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+
+from orchestrator.domain.finding import Finding
+from orchestrator.domain.plan import Plan
+from orchestrator.domain.ports import Workspace
+from orchestrator.domain.run import Claim
+from orchestrator.domain.workspace import FileChange
+from orchestrator.engine.attempt.resume import Start, Work
+from orchestrator.engine.services import Services
+from orchestrator.gates.protected import ProtectionRules, judge_protected, protected_changes
+from orchestrator.gates.shadowing import built_in, judge_shadowing, new_modules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedWork:
+    """`changes` are those of the whole work, `tree` is what the checks run over, and `findings` say what of the work is
+    not in it."""
+
+    tree: str
+    changes: tuple[FileChange, ...]
+    findings: tuple[Finding, ...]
+
+
+def protect(services: Services, plan: Plan, claim: Claim, start: Start, work: Work) -> CheckedWork:
+    """Put protected files back as the commit under the work has them, and leave out modules in place of others."""
+    workspaces, task, commands = services.workspaces, claim.task, plan.commands_of(claim.task)
+    rules = ProtectionRules.of(task, (*commands, *plan.full_verification), services.settings.checks.protected)
+    changes = workspaces.changes(start.base_tree, work.tree)
+    changed = protected_changes(changes, rules, workspaces.content)
+    made = new_modules(changes, workspaces.files_of(start.base), rules)
+    needed = built_in(made, rules.commands)
+    needed |= workspaces.imported(start.base_tree, made.keys() - needed)
+    paths = (*(change.path for change in changed), *(made[name].path for name in needed))
+    return CheckedWork(
+        tree=workspaces.restored(work.tree, start.base_tree, paths),
+        changes=changes,
+        findings=(*judge_protected(changed), *judge_shadowing(made, needed)),
+    )
+
+
+@contextmanager
+def fresh_checkout(services: Services, claim: Claim, start: Start, checked: CheckedWork) -> Iterator[Workspace]:
+    """A checkout of what was handed in, for the gates and for QC: so nothing counts that is not delivered, such as what
+    the worker's commands left in ignored folders."""
+    opened = services.workspaces.open(
+        f"{claim.attempt_id}:pass1", checked.tree, head=start.base, plan_id=claim.task.plan_id
+    )
+    with closing(opened) as checkout:
+        yield checkout
