@@ -34,14 +34,6 @@ def verify(
 ) -> VerificationResult:
     """The gates over the work: scope, protected files, size, declared outputs, then the verification commands. Raises
     AttemptEnded when they find something that blocks, or cannot tell."""
-    task, changes = claim.task, checked.changes
-    findings = (
-        *judge_scope(changes, work.allowed_paths),
-        *checked.findings,
-        *judge_size(changes, task.max_changed_files, task.max_changed_lines),
-        *judge_effect(changes, task.files_written),
-        *judge_outputs(task.files_written, _present(checkout, task.files_written)),
-    )
     known = start.submitted.checks if start.submitted else ()  # of an attempt that was cut off after its checks
     checks = run_checks(
         services,
@@ -57,13 +49,24 @@ def verify(
     verified = VerificationResult(
         id=_pass_id(claim),
         tree=work.tree,
-        changes=changes,
+        changes=checked.changes,
         checks=checks,
-        findings=(*findings, *_judged(services, checks, checkout)),
+        findings=(*_judge_changes(claim, work, checked, checkout), *_judged(services, checks, checkout)),
         unanswered=without_answer(checks),
     )
     _end_unless_clean(services, verified)
     return verified
+
+
+def _judge_changes(claim: Claim, work: Work, checked: CheckedWork, checkout: Workspace) -> tuple[Finding, ...]:
+    task, changes = claim.task, checked.changes
+    return (
+        *judge_scope(changes, work.allowed_paths),
+        *checked.findings,
+        *judge_size(changes, task.max_changed_files, task.max_changed_lines),
+        *judge_effect(changes, task.files_written),
+        *judge_outputs(task.files_written, _present(checkout, task.files_written)),
+    )
 
 
 def _judged(services: Services, checks: tuple[Check, ...], checkout: Workspace) -> tuple[Finding, ...]:
