@@ -236,7 +236,8 @@ def test_a_write_out_of_scope_is_refused_for_a_tool_and_found_for_a_command(ende
     findings = ended.ask(
         "MATCH (:Task {key: 'scope-shell'})-[:HAS_ATTEMPT]->()-[:FOUND]->(f) RETURN f.code AS c, f.locus AS l"
     )
-    assert findings == [{"c": "out_of_scope", "l": "test_calc.py"}]
+    assert sorted(row["c"] for row in findings) == ["out_of_scope", "protected_file"]
+    assert {row["l"] for row in findings} == {"test_calc.py"}
 
 
 def test_giving_up_is_a_failure_with_the_workers_reason(ended: Story) -> None:
