@@ -134,8 +134,8 @@ def _task_ended(e: p.TaskEnded, *, codes: bool) -> str:
 
 def _left_out(e: p.TaskLeftOut) -> str:
     return (
-        f"{clean(e.task)} is left out: it ended as {ended_by(e.reason)}, and its prompt, model, budget and base are "
-        f"what they were. To try it all the same: {clean(e.command)}"
+        f"{clean(e.task)} is left out: it ended as {ended_by(e.reason)}, and its prompt, model, budget, paths and base "
+        f"are what they were. To try it all the same: {clean(e.command)}"
     )
 
 

@@ -26,9 +26,10 @@ with `ORCHESTRATE_`, is an error that names its nearest neighbour.
 
 Of the repository's file, what sends something elsewhere, runs something or opens the sandbox counts only after
 `orchestrate trust`, and asks again when the file changes. That is everything but the names, timeouts and sizes of
-models, and the sections `budgets`, `complexity`, `guards`, `review` and `run`. `sandbox.level = "none"` is refused in
-it. A key, or a header's value, goes only to a host that it was paired with: the vendor's own, what environment, flags
-and your file name together, or what a trusted file names as `base_url` and `api_key_env` or `headers` of one table.
+models, and the sections `budgets`, `complexity`, `convergence`, `guards`, `review` and `run`.
+`sandbox.level = "none"` is refused in it. A key, or a header's value, goes only to a host that it was paired with: the
+vendor's own, what environment, flags and your file name together, or what a trusted file names as `base_url` and
+`api_key_env` or `headers` of one table.
 [models.md](models.md) has the settings of common endpoints.
 
 In the environment lists and tables are JSON: `ORCHESTRATE_WORKSPACE_PREPARE='["npm ci"]'`; an empty variable counts as

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, model_validator
 
 from orchestrator.config.former import ROLES
+from orchestrator.gates.convergence_limits import ConvergenceLimits
 from orchestrator.guards.limits import GuardLimits
 
 LEAST_CONTEXT_WINDOW = 2_000
@@ -239,5 +240,6 @@ class Settings(_Section):
     budgets: BudgetsSettings = BudgetsSettings()
     complexity: ComplexitySettings = ComplexitySettings()
     guards: GuardLimits = GuardLimits()
+    convergence: ConvergenceLimits = ConvergenceLimits()
     review: ReviewSettings = ReviewSettings()
     run: RunSettings = RunSettings()

@@ -22,7 +22,7 @@ from orchestrator.config.former import ROLES
 from orchestrator.config.keys import named_pairs
 from orchestrator.domain.errors import UntrustedSettingsError, UserError
 
-HARMLESS_SECTIONS = frozenset({"budgets", "complexity", "guards", "review", "run"})
+HARMLESS_SECTIONS = frozenset({"budgets", "complexity", "convergence", "guards", "review", "run"})
 HARMLESS_OF_MODELS = frozenset(
     {"name", "temperature", "context_window", "max_output_tokens", "tools", "retries", "rate_limit"}
     | {"idle_timeout_s", "timeout_s", "effort", "reasoning_tokens"}

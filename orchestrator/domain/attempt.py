@@ -30,6 +30,11 @@ class Owner:
     fence: int | None = None
 
 
+Strategy = Literal["first", "after_stop", "after_rejection"]
+"""How an attempt begins: with nothing before it, at the run's head because the one before was stopped or gave up, or
+with the work that was rejected."""
+
+
 CheckPhase = Literal["verification", "merge", "baseline"]
 """What a command is run over: the work that was handed in, its merge with the run's head, or what was there before."""
 
@@ -56,9 +61,15 @@ class Check:
     tests: TestsSeen | None = None
 
 
+Trend = Literal["first", "progress", "changed", "stalled", "no_change", "oscillating"]
+"""How a rejected check pass stands to those before it: a part of the last one's failures, others, the same ones, over
+the same work, or what had been there before and had gone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Computed from gates and review, never asked of a model."""
+    """Computed from gates and review, never asked of a model. `counts` says how often each of the `fingerprints` was
+    there. `stage` and `stall_count` are the task's behind this pass, with which its next attempt begins."""
 
     decision: Literal["complete", "incomplete", "failed"]
     check_id: str
@@ -69,6 +80,9 @@ class Decision:
     at: datetime
     failure_set_hash: str = ""
     diff_hash: str = ""
+    counts: tuple[int, ...] = ()
+    stall_count: int = 0
+    trend: Trend | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,5 +172,8 @@ class AttemptSummary:
     limits_json: str = "{}"
     base_commit: str | None = None
     allowed_paths: tuple[str, ...] = ()
+    decision: Decision | None = None
+    strategy: Strategy | None = None
+    """How it began (None: an older release told that by stage 2 where the one before was stopped)."""
     prompt_hash: str | None = None
     """The task's words as this attempt was told them (None: an older release recorded none)."""

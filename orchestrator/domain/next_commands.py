@@ -11,6 +11,7 @@ from orchestrator.domain.stop_reasons import in_words
 _MORE_CALLS = frozenset({"budget_exhausted", "request_limit", "turn_limit", "no_progress"})
 _ANOTHER_WAY = frozenset(
     {"loop_detected", "same_error", "stalled", "thrashing", "out_of_scope", "context_exhausted", "gave_up"}
+    | {"not_converging"}
 )
 _MODEL = frozenset({"no_action", "malformed_calls", "review_error", "model_error"})
 _MORE = 1.5  # times the budget that was not enough

@@ -219,6 +219,14 @@ _TASK = (
         "Split the task, or retry it with a larger budget, a note or another model.",
     ),
     StopReason(
+        "not_converging",
+        "its attempts came no nearer",
+        "{observed} check passes came no nearer to an end: the same failures stayed or came back, up to stage {limit}, "
+        "the last.",
+        "`orchestrate show` has what stays open and how often; split the task, or retry it with a note, another model "
+        "or a larger budget. It is not tried again unchanged.",
+    ),
+    StopReason(
         "dependency_failed",
         "a task before it was not completed",
         "A task that it depends on was not completed.",

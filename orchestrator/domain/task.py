@@ -55,6 +55,11 @@ class Task:
         return hashlib.sha256(json.dumps(words, ensure_ascii=False).encode()).hexdigest()[:32]
 
     @property
+    def paths(self) -> tuple[str, ...]:
+        """What it may change and what it declares to write, as a person planned it."""
+        return (*self.allowed_paths, *self.files_written)
+
+    @property
     def most_granted_calls(self) -> int:
         """Tool calls that an attempt may be granted beside its budget, once."""
         return max(self.tool_call_budget // 2, 1)

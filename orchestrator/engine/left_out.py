@@ -10,37 +10,46 @@ from orchestrator.domain.next_commands import retry_command
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.progress import TaskLeftOut
 from orchestrator.domain.task import TaskState
+from orchestrator.engine.attempt.standing import ground_of
 from orchestrator.engine.services import Services
+from orchestrator.gates.convergence import Ground
 
 
 def left_out(
     services: Services, plan: Plan, states: Sequence[TaskState], head: str, keys: Sequence[str] | None
 ) -> tuple[TaskLeftOut, ...]:
-    """Of the failed tasks (of those named, if any are) the ones whose last attempt a bound stopped, if neither their
-    words nor model, limits or base have changed since; a new run would begin at the commit `head`."""
+    """Of the failed tasks (of those named, if any are) the ones whose last attempt a bound stopped, or whose attempts
+    came no nearer to an end, if neither their words nor model, limits, paths or base have changed since; a new run
+    would begin at the commit `head`."""
     found = []
     for state in states:
         if state.status != "failed" or (keys is not None and state.task.key not in keys):
             continue
         last = services.reader.history(state.task.id)[-1]
-        if last.status == "stopped" and last.stop_reason and _unchanged(services, state, last, head):
-            command = retry_command(last.stop_reason, _known_as(services, plan, state), last.tool_call_budget)
-            told = {"task": state.task.key, "reason": last.stop_reason, "command": command}
+        reason = _ended_by(state, last)
+        if reason and _unchanged(services, state, last, head):
+            command = retry_command(reason, _known_as(services, plan, state), last.tool_call_budget)
+            told = {"task": state.task.key, "reason": reason, "command": command}
             found.append(TaskLeftOut(at=services.clock.now(), **told))
     return tuple(found)
 
 
+def _ended_by(state: TaskState, last: AttemptSummary) -> str | None:
+    """The code of the end that nothing but a change can alter."""
+    if state.stop_reason == "not_converging":
+        return state.stop_reason
+    return last.stop_reason if last.status == "stopped" else None
+
+
 def _unchanged(services: Services, state: TaskState, last: AttemptSummary, head: str) -> bool:
     """An attempt of an older release did not record every one of these: what it did not record has not changed."""
-    task, settings = state.task, services.settings
-    if last.prompt_hash not in (None, task.words_hash) or last.base_commit not in (None, head):
+    if Ground.of(last).changes(ground_of(services, state.task, head)):
         return False
-    if last.model not in ("", task.model or settings.models.worker.name):
-        return False
+    if last.status == "rejected":
+        return True
     then = json.loads(last.limits_json)
-    now = settings.guards.model_dump(mode="json")
-    same = all(now[name] == limit for name, limit in then.get("guards", {}).items() if name in now)
-    return same and last.tool_call_budget == task.tool_call_budget
+    now = services.settings.guards.model_dump(mode="json")
+    return all(now[name] == limit for name, limit in then.get("guards", {}).items() if name in now)
 
 
 def _known_as(services: Services, plan: Plan, state: TaskState) -> str:

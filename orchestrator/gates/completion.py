@@ -8,6 +8,7 @@ from typing import Literal
 
 from orchestrator.domain.attempt import Decision, VerificationResult
 from orchestrator.domain.finding import Finding, findings_hash
+from orchestrator.gates.convergence import Convergence, failure_counts
 
 
 def decide(
@@ -16,11 +17,13 @@ def decide(
     reviewed: bool,
     exhausted: bool,
     verified: VerificationResult,
-    stage: int,
+    converged: Convergence,
     at: datetime,
 ) -> Decision:
-    """Complete needs clean gates and a review that passed; `exhausted` makes an incomplete attempt the last one."""
+    """Complete needs clean gates and a review that passed; `exhausted` makes an incomplete attempt the last one.
+    `converged` is where the task stands behind this pass."""
     blocking = [finding for finding in findings if finding.blocking]
+    failures = failure_counts(findings)
     decision: Literal["complete", "incomplete", "failed"] = "complete"
     if blocking or not reviewed:
         decision = "failed" if exhausted else "incomplete"
@@ -28,8 +31,11 @@ def decide(
         decision=decision,
         check_id=verified.id,
         reasons=tuple(finding.message for finding in blocking),
-        fingerprints=tuple(sorted(finding.fingerprint for finding in blocking)),
-        stage=stage,
+        fingerprints=tuple(fingerprint for fingerprint, _ in failures),
+        counts=tuple(count for _, count in failures),
+        stage=converged.stage,
+        stall_count=converged.stalls,
+        trend=converged.trend,
         pass_id=verified.id,
         at=at,
         failure_set_hash=findings_hash(tuple(blocking)),

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from orchestrator.domain.attempt import FailureReport
+from orchestrator.domain.attempt import AttemptSummary, FailureReport
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.stop_reasons import in_words, next_step, sentence
 from orchestrator.gates.retry import EndedAttempt, Exhausted
 
 
 def failure_report(
-    why: Exhausted, attempts: Sequence[EndedAttempt], findings: Sequence[Finding], at: datetime
+    why: Exhausted, earlier: Sequence[AttemptSummary], last: EndedAttempt, findings: Sequence[Finding], at: datetime
 ) -> FailureReport:
-    """Why the task failed, what was tried and what can be done; `attempts` are all of them, the last one last."""
-    last, counted = attempts[-1], sentence(why.code, why.observed, why.limit)
+    """Why the task failed, what was found and how often, what was tried and what can be done; `last` is the attempt
+    that ends it, with these findings."""
+    attempts: tuple[EndedAttempt, ...] = (*earlier, last)
+    seen, counted = _seen_before(earlier), sentence(why.code, why.observed, why.limit)
     return FailureReport(
         summary=f"{counted} The last one: {last.status}, {in_words(last.stop_reason or '-')}.",
-        open_findings=tuple(f"{finding.code}: {finding.message}" for finding in findings if finding.blocking),
+        open_findings=tuple(_open(finding, seen) for finding in findings if finding.blocking),
         attempts=len(attempts),
         tried=tuple(f"attempt {attempt.number}: {attempt.status}, {_told(attempt)}" for attempt in attempts),
         actions=_actions(why, last),
         at=at,
     )
+
+
+def _seen_before(earlier: Sequence[AttemptSummary]) -> Mapping[str, int]:
+    """In how many of these attempts each fingerprint was found that kept one from being accepted."""
+    decided = (attempt.decision.fingerprints for attempt in earlier if attempt.decision)
+    return Counter(fingerprint for fingerprints in decided for fingerprint in set(fingerprints))
+
+
+def _open(finding: Finding, seen: Mapping[str, int]) -> str:
+    times = seen.get(finding.fingerprint, 0) + 1
+    return f"{finding.code}: {finding.message}" + (f" (in {times} attempts)" if times > 1 else "")
 
 
 def _told(attempt: EndedAttempt) -> str:

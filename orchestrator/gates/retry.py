@@ -6,13 +6,17 @@ process or failed by our own or the endpoint's fault does not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS, Fault
+from orchestrator.gates.convergence import Convergence
+from orchestrator.gates.convergence_limits import ConvergenceLimits
 
+_AT_THE_BEGINNING = Convergence()
+_DEFAULTS = ConvergenceLimits()
 MOST_INFRASTRUCTURE_FAILURES = 2
 
 
@@ -38,25 +42,48 @@ class Exhausted:
     limit: int
 
 
+Bound = Literal["person", "run", "stops", "convergence", "attempts"]
+"""What decides whether another attempt may follow. A person's order and a bound of the run come first, and end no task
+as failed: it waits for who goes on."""
+
+
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How many attempts a task has, and how many of them a bound may stop."""
+    """How many attempts a task has, how many of them a bound may stop, and when they come no nearer to an end."""
 
     max_attempts: int
     max_stopped_attempts: int
+    convergence: ConvergenceLimits = _DEFAULTS
 
-    def exhausted(self, attempts: Sequence[EndedAttempt]) -> Exhausted | None:
-        """Whether the last of these attempts, none of which was accepted, is its task's last."""
+    def exhausted(
+        self, attempts: Sequence[EndedAttempt], converged: Convergence = _AT_THE_BEGINNING
+    ) -> Exhausted | None:
+        """Whether the last of these attempts, none of which was accepted, is its task's last; `converged` is where the
+        task stands behind it."""
+        decided = self.decided(attempts, converged)
+        return decided[1] if decided else None
+
+    def decided(
+        self, attempts: Sequence[EndedAttempt], converged: Convergence
+    ) -> tuple[Bound, Exhausted | None] | None:
+        """The first line of the table that applies, with what it ends the task by; None where none does."""
+        return next(((bound, why) for bound, applies, why in self._table(attempts, converged) if applies), None)
+
+    def _table(
+        self, attempts: Sequence[EndedAttempt], converged: Convergence
+    ) -> Iterator[tuple[Bound, bool, Exhausted | None]]:
+        """Who decides, in order of precedence: whether it applies, and what it ends the task by."""
         counted = sum(map(consumes_attempt, attempts))
         stopped = sum(attempt.status == "stopped" for attempt in attempts)
-        infrastructure = sum(_fault(attempt) == "infrastructure" for attempt in attempts)
-        if stopped >= self.max_stopped_attempts:
-            return Exhausted("stops_exhausted", stopped, self.max_stopped_attempts)
-        if counted >= self.max_attempts:
-            return Exhausted("attempts_exhausted", counted, self.max_attempts)
-        if infrastructure >= MOST_INFRASTRUCTURE_FAILURES:
-            return Exhausted("attempts_exhausted", infrastructure, MOST_INFRASTRUCTURE_FAILURES)
-        return None
+        broken = sum(_fault(attempt) == "infrastructure" for attempt in attempts)
+        most = MOST_INFRASTRUCTURE_FAILURES
+        yield "person", attempts[-1].status == "cancelled", None
+        yield "run", _fault(attempts[-1]) == "outage", None
+        stops, tries = self.max_stopped_attempts, self.max_attempts
+        yield "stops", stopped >= stops, Exhausted("stops_exhausted", stopped, stops)
+        yield "convergence", converged.failed, Exhausted("not_converging", converged.passes, converged.stage)
+        yield "attempts", counted >= tries, Exhausted("attempts_exhausted", counted, tries)
+        yield "attempts", broken >= most, Exhausted("attempts_exhausted", broken, most)
 
 
 def consumes_attempt(attempt: EndedAttempt) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from orchestrator.domain.attempt import AttemptSummary, Check
+from orchestrator.domain.attempt import AttemptSummary, Check, Decision
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.failure import Failure, ShownFailure
 from orchestrator.domain.finding import Finding
@@ -24,8 +24,8 @@ class Attempts(Records):
 
     def describe_attempt(self, claim: Claim, properties: Mapping[str, Any]) -> None:
         """Set properties of the running attempt that are known only after the claim (snake case names): model,
-        tree_before, base_commit, allowed_paths, tool_call_budget, stage, limits_json; `follows` links the attempt that
-        it follows. Raises StaleFenceError."""
+        tree_before, base_commit, allowed_paths, tool_call_budget, stage, strategy, limits_json; `follows` links the
+        attempt that it follows. Raises StaleFenceError."""
         named = dict(properties)
         follows = named.pop("follows", None)
         row = self._stored(mapping_properties(named))
@@ -80,7 +80,7 @@ class Attempts(Records):
                     f"There is no attempt {attempt_id}.",
                     next_step="`orchestrate list runs` names the runs, whose attempts show lists.",
                 )
-            stored = rows[0]["attempt"]
+            stored, decided = _of_today(rows[0]["attempt"]), rows[0]["decision"]
             found = self._findings(tx, "attempt_findings", attempt_id)
             raised = self._findings(tx, "review_findings", attempt_id)
             return self._build(
@@ -88,6 +88,7 @@ class Attempts(Records):
                 stored,
                 usage=build(Usage, stored),
                 findings=tuple(dict.fromkeys(found + raised)),
+                decision=self._build(Decision, decided) if decided else None,
                 checks=self._checks(tx, attempt_id),
             )
 
@@ -150,6 +151,13 @@ class Attempts(Records):
 
     def _findings(self, tx: Transaction, name: str, attempt_id: str) -> tuple[Finding, ...]:
         return tuple(self._build(Finding, row["finding"]) for row in tx.run(name, attemptId=attempt_id))
+
+
+def _of_today(stored: Row) -> Row:
+    """An older release told by stage 2 that the attempt before was stopped; it knew no stages of convergence."""
+    if stored.get("strategy") is None and stored["stage"] == 2:
+        return stored | {"stage": 1, "strategy": "after_stop"}
+    return stored
 
 
 def review_name(review: Review) -> str:

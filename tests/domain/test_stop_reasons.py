@@ -16,7 +16,7 @@ OTHERS = {
     "guard_failed", "model_declined", "accepted", "gate_failed", "review_failed", "review_error",
     "check_infrastructure", "gave_up", "model_error", "workspace_error", "interrupted", "cancelled",
 }  # fmt: skip
-TASK_ENDS = {"completed", "attempts_exhausted", "stops_exhausted", "dependency_failed", "cancelled"}
+TASK_ENDS = {"completed", "attempts_exhausted", "stops_exhausted", "not_converging", "dependency_failed", "cancelled"}
 
 
 def test_the_taxonomy_holds_every_code_and_no_other() -> None:

@@ -19,6 +19,7 @@ from orchestrator.domain.verdict import Stop
 from orchestrator.domain.workspace import FileChange
 from orchestrator.engine.attempt.result import AttemptEnd, attempt_result
 from orchestrator.engine.loop.conversation import ConversationResult
+from orchestrator.gates.convergence import Convergence
 from orchestrator.gates.retry import RetryPolicy
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -61,7 +62,7 @@ def concluded(end: AttemptEnd, commit: str | None = None, head_before: str | Non
         task=TASK,
         policy=RetryPolicy(max_attempts=TASK.max_attempts, max_stopped_attempts=2),
         earlier=(),
-        stage=2,
+        converged=Convergence(stage=2),
         tree="tree1",
         worker_output="Done.",
         usage=Usage(),

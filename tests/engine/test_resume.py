@@ -191,7 +191,7 @@ def test_a_retried_task_begins_at_the_head_after_a_stop(stage: Stage) -> None:
 
     start = stage.retry()
 
-    assert (start.tree, start.earlier, start.stage) == (stage.app.workspaces.tree_of(stage.head), (), 2)
+    assert (start.tree, start.earlier, start.strategy) == (stage.app.workspaces.tree_of(stage.head), (), "after_stop")
     assert start.previous is not None
     assert start.previous.id == first.attempt_id
     stage.app.graph.cancel_task(stage.task_id, stage.app.clock.now())
@@ -227,7 +227,7 @@ def test_a_retried_task_goes_on_from_what_was_rejected(stage: Stage) -> None:
 
     start = stage.retry()
 
-    assert (start.tree, start.earlier, start.stage) == (tree, (), 1)
+    assert (start.tree, start.earlier, start.strategy) == (tree, (), "after_rejection")
     assert start.previous is not None
     assert start.previous.status == "rejected"
 

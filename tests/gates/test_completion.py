@@ -10,6 +10,7 @@ import pytest
 from orchestrator.domain.attempt import VerificationResult
 from orchestrator.domain.finding import Finding
 from orchestrator.gates.completion import decide
+from orchestrator.gates.convergence import Convergence
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 FINDING = Finding(
@@ -32,5 +33,7 @@ def test_complete_needs_clean_gates_and_a_review(
 ) -> None:
     """A blocking finding or a missing review is never complete; a warning does not block."""
     verified = VerificationResult(id="p", tree="t")
-    decision = decide(findings=findings, reviewed=reviewed, exhausted=exhausted, verified=verified, stage=1, at=NOW)
+    decision = decide(
+        findings=findings, reviewed=reviewed, exhausted=exhausted, verified=verified, converged=Convergence(), at=NOW
+    )
     assert decision.decision == expected

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from orchestrator.domain.attempt import AttemptSummary
+from orchestrator.domain.attempt import AttemptSummary, Decision
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS, TASK_STOPS
@@ -96,10 +96,13 @@ def test_outages_never_end_a_task(reason: str) -> None:
 
 
 def test_a_failure_report_tells_every_attempt_and_what_to_do_with_the_task() -> None:
-    """Open findings, each attempt with its reason, the one that ends now too, and no word of a further one."""
+    """Open findings with how often they were found, each attempt with its reason, the one that ends now too, and no
+    word of a further one."""
+    decided = Decision("incomplete", "c", (), (FINDING.fingerprint,), 1, "p", NOW)
+    before = replace(ATTEMPT, decision=decided)
     last = ended_now(2, "rejected", "gate_failed", "`x` exited with 1.")
-    found = failure_report(Exhausted("attempts_exhausted", 2, 2), [ATTEMPT, last], [FINDING], NOW)
-    assert found.open_findings == ("check_failed: `x` exited with 1.",)
+    found = failure_report(Exhausted("attempts_exhausted", 2, 2), [before], last, [FINDING], NOW)
+    assert found.open_findings == ("check_failed: `x` exited with 1. (in 2 attempts)",)
     assert found.attempts == 2
     assert found.tried == (
         "attempt 1: rejected, gate_failed.",
@@ -113,7 +116,7 @@ def test_a_failure_report_tells_every_attempt_and_what_to_do_with_the_task() -> 
 def test_after_a_bound_the_report_advises_on_the_bound_and_on_the_task() -> None:
     """What the stop itself advises still holds when no attempt follows."""
     last = ended_now(1, "stopped", "token_limit")
-    found = failure_report(Exhausted("stops_exhausted", 1, 1), [last], [], NOW)
+    found = failure_report(Exhausted("stops_exhausted", 1, 1), [], last, [], NOW)
     assert found.summary.endswith(" The last one: stopped, token limit reached.")
     assert found.actions == (ATTEMPT_STOPS["token_limit"].next_step, TASK_STOPS["stops_exhausted"].next_step)
 

@@ -214,7 +214,8 @@ def test_an_attempt_is_described_after_the_claim(any_graph: GraphStore) -> None:
     any_graph.conclude(second, unfinished())
     third = claimed(any_graph, run)
     assert any_graph.attempt(third.attempt_id).follows == second.attempt_id
-    described = {"model": "m9", "tree_before": "tb", "tool_call_budget": 33, "stage": 2, "limits_json": '{"budget":33}'}
+    described = {"model": "m9", "tree_before": "tb", "tool_call_budget": 33, "stage": 2, "strategy": "after_rejection"}
+    described |= {"limits_json": '{"budget":33}'}
     any_graph.describe_attempt(third, {**described, "follows": first.attempt_id})
     summary = any_graph.attempt(third.attempt_id)
     assert {name: getattr(summary, name) for name in described} == described

@@ -212,8 +212,8 @@ class Subtract(unittest.TestCase):
 
 
 def test_a_new_run_tells_a_task_why_a_bound_stopped_it(story: Story, model: Serve) -> None:
-    """After a stop by a bound, a second execute under another limit tells the worker why; its stage is 2, the
-    Decision's too."""
+    """After a stop by a bound, a second execute under another limit tells the worker why; that is its strategy, and no
+    stage, which is for failures that stay."""
     spiral = worker("subtract", call("read_file", path="calc.py"), attempt=1)
     served = model(script(spiral, worker("subtract", WRITE, finish(), attempt=2), review()))
     story.environ["ORCHESTRATE_RUN_MAX_STOPPED_ATTEMPTS"] = "1"
@@ -226,8 +226,9 @@ def test_a_new_run_tells_a_task_why_a_bound_stopped_it(story: Story, model: Serv
     told = next(str(b["messages"][1]["content"]) for b in served.requests if "Attempt: 2" in str(b["messages"][1]))
     assert "was stopped" in told
     assert "loop_detected" in told or "stalled" in told
-    assert story.ask("MATCH (a:Attempt) RETURN a.stage AS stage ORDER BY a.number") == [{"stage": 1}, {"stage": 2}]
-    assert story.ask("MATCH (:Attempt {number: 2})-[:CONCLUDED]->(d) RETURN d.stage AS stage") == [{"stage": 2}]
+    begun = story.ask("MATCH (a:Attempt) RETURN a.strategy AS strategy, a.stage AS stage ORDER BY a.number")
+    assert begun == [{"strategy": "first", "stage": 1}, {"strategy": "after_stop", "stage": 1}]
+    assert story.ask("MATCH (:Attempt {number: 2})-[:CONCLUDED]->(d) RETURN d.stage AS stage") == [{"stage": 1}]
 
 
 def test_a_workspace_that_cannot_be_prepared_fails_its_task_after_two_attempts(story: Story, model: Serve) -> None:

@@ -22,6 +22,7 @@ from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded, attempt
 from orchestrator.engine.loop.journal import Journal, Subscriber
 from orchestrator.engine.loop.metering import Meter
 from orchestrator.engine.services import Services
+from orchestrator.gates.convergence import Convergence
 from orchestrator.gates.retry import RetryPolicy
 from orchestrator.guards.guard_set import GuardSet, replay
 from orchestrator.guards.origin import origin
@@ -97,7 +98,12 @@ class AttemptRecord:
         """Store where the attempt begins, under which limits."""
         task, guards = self._claim.task, self._services.settings.guards
         allowed, budget = list(start.allowed_paths), task.tool_call_budget
-        limits = {"guards": guards.model_dump(mode="json"), "budget": budget, "allowedPaths": allowed}
+        limits = {
+            "guards": guards.model_dump(mode="json"),
+            "budget": budget,
+            "allowedPaths": allowed,
+            "taskPaths": task.paths,
+        }
         described = {
             "model": model,
             "tree_before": start.tree,
@@ -105,6 +111,7 @@ class AttemptRecord:
             "allowed_paths": allowed,
             "tool_call_budget": budget,
             "stage": start.stage,
+            "strategy": start.strategy,
             "limits_json": json.dumps(limits, sort_keys=True),
             "prompt_hash": task.words_hash,
             "follows": start.earlier[-1].id if start.earlier else None,
@@ -165,9 +172,9 @@ class AttemptRecord:
         return attempt_result(
             replace(end, number=self._claim.number, first_seq=self._first_seq(end)),
             task=task,
-            policy=RetryPolicy(task.max_attempts, run.max_stopped_attempts),
+            policy=RetryPolicy(task.max_attempts, run.max_stopped_attempts, self._services.settings.convergence),
             earlier=start.earlier if start else counted_attempts(self._services.reader.history(task.id), self._claim),
-            stage=start.stage if start else 1,
+            converged=start.convergence if start else Convergence(),
             tree=verified_tree or worked_on or (start.tree if start else None),
             worker_output=self.worker_output,
             usage=self.conversation.journal.usage if self.conversation else Usage(),

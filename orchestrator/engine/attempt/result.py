@@ -20,9 +20,11 @@ from orchestrator.domain.usage import Usage
 from orchestrator.domain.verdict import Stop
 from orchestrator.engine.loop.metering import halts
 from orchestrator.gates.completion import decide
+from orchestrator.gates.convergence import Convergence, RejectedPass, failure_counts
+from orchestrator.gates.convergence_limits import ConvergenceLimits
 from orchestrator.gates.end_report import error_report, open_issues
 from orchestrator.gates.failure_report import failure_report
-from orchestrator.gates.retry import EndedAttempt, RetryPolicy
+from orchestrator.gates.retry import RetryPolicy
 from orchestrator.gates.review import GAPS
 
 if TYPE_CHECKING:
@@ -137,7 +139,7 @@ def attempt_result(
     task: Task,
     policy: RetryPolicy,
     earlier: tuple[AttemptSummary, ...],
-    stage: int,
+    converged: Convergence,
     tree: str | None,
     worker_output: str,
     usage: Usage,
@@ -146,10 +148,10 @@ def attempt_result(
     commit: str | None = None,
     head_before: str | None = None,
 ) -> AttemptResult:
-    """What the end means for attempt and task. Pure; `commit` and `head_before` go with an accepted one."""
+    """What the end means for a task that stood at `converged`; `commit` and `head_before` go with an accepted one."""
     accepted, verified, held = end.status == "accepted", end.verified or _NO_CHECK_PASS, _held(end)
-    attempts: tuple[EndedAttempt, ...] = (*earlier, end)
-    exhausted = None if accepted else policy.exhausted(attempts)
+    now = _behind(end, held, converged, policy.convergence)
+    exhausted = None if accepted else policy.exhausted((*earlier, end), now)
     result = AttemptResult(
         attempt_status=end.status,
         stop_reason=end.stop_reason,
@@ -165,8 +167,8 @@ def attempt_result(
         tree_after=tree,
         findings=verified.findings,
         review=end.review,
-        decision=_decision(end, held, exhausted is not None, stage, at),
-        diagnosis=failure_report(exhausted, attempts, held, at) if exhausted else None,
+        decision=_decision(end, held, exhausted is not None, now, at),
+        diagnosis=failure_report(exhausted, earlier, end, held, at) if exhausted else None,
         commit=commit,
         head_before=head_before,
     )
@@ -201,12 +203,25 @@ def _with_reasons(result: AttemptResult, end: AttemptEnd, task: Task) -> Attempt
     return replace(told, error_context=report)
 
 
-def _decision(end: AttemptEnd, held: tuple[Finding, ...], exhausted: bool, stage: int, at: datetime) -> Decision | None:
+def _behind(
+    end: AttemptEnd, held: tuple[Finding, ...], converged: Convergence, limits: ConvergenceLimits
+) -> Convergence:
+    """Where the task stands behind the attempt: what did not reject it says nothing about its failures."""
+    if end.status != "rejected" or end.verified is None:
+        return replace(converged, trend=None)
+    return converged.observe(RejectedPass(failures=failure_counts(held), tree=end.verified.tree), limits)
+
+
+def _decision(
+    end: AttemptEnd, held: tuple[Finding, ...], exhausted: bool, converged: Convergence, at: datetime
+) -> Decision | None:
     """None for an attempt that came to no check pass."""
     if end.verified is None:
         return None
     passed = bool(end.review and end.review.passed)
-    return decide(findings=held, reviewed=passed, exhausted=exhausted, verified=end.verified, stage=stage, at=at)
+    return decide(
+        findings=held, reviewed=passed, exhausted=exhausted, verified=end.verified, converged=converged, at=at
+    )
 
 
 def _found(end: AttemptEnd) -> tuple[Finding, ...]:

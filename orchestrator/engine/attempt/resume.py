@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from orchestrator.domain.attempt import AttemptSummary
+from orchestrator.domain.attempt import AttemptSummary, Strategy
 from orchestrator.domain.events import Event, ScopeDecided, ToolFinished
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.ports import Workspaces
 from orchestrator.domain.run import Claim
 from orchestrator.engine.attempt.record import AttemptRecord, counted_attempts
+from orchestrator.engine.attempt.standing import standing, strategy_after
 from orchestrator.engine.services import Services
+from orchestrator.gates.convergence import Convergence
 from orchestrator.gates.retry import resumes
 
 
@@ -33,7 +35,8 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """`base` is the commit under the work, `tree` the content to begin with. `previous` is the ended attempt whose
+    """`base` is the commit under the work, `tree` the content to begin with, `convergence` where the task stands.
+    `previous` is the ended attempt whose
     findings are told, and `remarks` are QC's in answers that were no verdict. `inherited` are the events of those that
     were cut off since, `submitted` the one of them whose worker had already handed in: its gates are still to be
     passed."""
@@ -41,7 +44,8 @@ class Start:
     base: str
     base_tree: str
     tree: str
-    stage: int
+    convergence: Convergence
+    strategy: Strategy
     allowed_paths: tuple[str, ...]
     previous: AttemptSummary | None = None
     remarks: tuple[Finding, ...] = ()
@@ -49,6 +53,11 @@ class Start:
     last_event_at: datetime | None = None
     submitted: AttemptSummary | None = None
     earlier: tuple[AttemptSummary, ...] = ()
+
+    @property
+    def stage(self) -> int:
+        """How closely the attempt is held, by its task's convergence."""
+        return self.convergence.stage
 
 
 def find_start(services: Services, claim: Claim) -> Start:
@@ -71,7 +80,8 @@ def find_start(services: Services, claim: Claim) -> Start:
         base=base,
         base_tree=services.workspaces.tree_of(base),
         tree=tree,
-        stage=2 if previous is not None and previous.status == "stopped" else 1,
+        convergence=standing(services, claim, history, base),
+        strategy=strategy_after(previous),
         allowed_paths=_allowed(services, claim, source, inherited),
         previous=previous,
         remarks=_remarks(before, cut_off),

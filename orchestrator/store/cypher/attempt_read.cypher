@@ -1,3 +1,5 @@
-// Purpose: an attempt.
-// Parameters: $attemptId. Columns: attempt (properties).
-MATCH (a:Attempt {id: $attemptId}) RETURN properties(a) AS attempt
+// Purpose: an attempt, with what was decided about it.
+// Parameters: $attemptId. Columns: attempt (properties), decision (properties, or null).
+MATCH (a:Attempt {id: $attemptId})
+OPTIONAL MATCH (a)-[:CONCLUDED]->(d:Decision)
+RETURN properties(a) AS attempt, properties(d) AS decision

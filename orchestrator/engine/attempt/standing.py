@@ -1,0 +1,42 @@
+"""Where a task stands before its next attempt: its stage, folded from what rejected the earlier ones in any run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchestrator.domain.attempt import AttemptSummary, Strategy
+from orchestrator.domain.run import Claim
+from orchestrator.domain.task import Task
+from orchestrator.engine.services import Services
+from orchestrator.gates.convergence import Convergence, Ground, changed_since, convergence, rejected_passes
+
+
+def standing(services: Services, claim: Claim, history: Sequence[AttemptSummary], base: str) -> Convergence:
+    """Where the claimed task stands, begun anew where a person has had it tried again or changed what it is tried on
+    since; the attempt is going to stand on the commit `base`."""
+    task = claim.task
+    past = [attempt for attempt in history if task.retried_after < attempt.number < claim.number]
+    rejected = [attempt for attempt in past if attempt.status == "rejected" and attempt.decision is not None]
+    if rejected and changed_since(rejected[-1], ground_of(services, task, base), claim.run_id):
+        return Convergence()
+    return convergence(rejected_passes(past), services.settings.convergence).taken_up
+
+
+def ground_of(services: Services, task: Task, base: str) -> Ground:
+    """What an attempt of the task is made on now, on the commit `base`."""
+    return Ground(
+        prompt=task.words_hash,
+        model=task.model or services.settings.models.worker.name or None,
+        budget=task.tool_call_budget,
+        paths=task.paths,
+        base=base,
+    )
+
+
+def strategy_after(previous: AttemptSummary | None) -> Strategy:
+    """How an attempt begins that is told of `previous`."""
+    if previous is None:
+        return "first"
+    if previous.status == "rejected":
+        return "after_rejection"
+    return "after_stop" if previous.status == "stopped" or previous.stop_reason == "gave_up" else "first"

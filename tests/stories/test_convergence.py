@@ -1,0 +1,93 @@
+"""Tasks whose attempts come no nearer to an end, and tasks that only take long."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+from agents.scripted.server import ScriptedModel
+from tests.stories.conftest import Serve
+from tests.support.processes import kill, wait_until
+from tests.support.scripts import call, finish, plan_of, review, script, slowly, task, worker
+from tests.support.story import Story, attempts
+
+STANDING = (
+    "MATCH (a:Attempt)-[:CONCLUDED]->(d:Decision) WHERE a.status = 'rejected' "
+    "RETURN a.stage AS stage, d.stage AS next, d.stallCount AS stalls, d.trend AS trend ORDER BY a.number"
+)
+CONSTANT = [(1, 1, 1, "first"), (1, 2, 0, "stalled"), (2, 2, 1, "stalled"), (2, 3, 2, "stalled")]
+
+
+def wrong(number: int) -> dict[str, object]:
+    """Another try that fails in the same way."""
+    return call("write_file", path="calc.py", file_text=f"def add(a, b):\n    return 0  # try {number}\n")
+
+
+def asked(served: ScriptedModel, words: str) -> bool:
+    """Whether the model was sent a conversation that begins with these words."""
+    return any(words in str(body["messages"][1]) for body in served.requests)
+
+
+def standing(story: Story) -> list[tuple[int, int, int, str]]:
+    """Stage of each rejected attempt, and stage, stalls and trend behind it."""
+    return [(row["stage"], row["next"], row["stalls"], row["trend"]) for row in story.ask(STANDING)]
+
+
+def test_a_constant_failure_ends_its_task_at_the_fourth_check_pass(story: Story, model: Serve) -> None:
+    """Two attempts, two more at stage 2, then the report: what failed, how often, what was tried, what to do. It is not
+    tried again unchanged; retried, it begins anew."""
+    served = model(script(*(worker("subtract", wrong(n), finish(), attempt=n) for n in range(1, 6)), review()))
+    story.plan(plan_of(task("subtract")))
+    assert story.run("execute").returncode == 1
+
+    assert standing(story) == CONSTANT
+    (row,) = story.ask("MATCH (t:Task)-[:DIAGNOSED_AS]->(d) RETURN t.status AS s, t.stopReason AS r, d AS d")
+    assert (row["s"], row["r"]) == ("failed", "not_converging")
+    report = row["d"]["properties"]
+    assert report["attempts"] == len(report["tried"]) == 4
+    assert "4 check passes" in report["summary"]
+    assert report["openFindings"] and "(in 4 attempts)" in report["openFindings"][0]
+    assert any("retry it with a note" in action for action in report["actions"])
+
+    requests = len(served.requests)
+    again = story.run("execute")
+    assert "is left out" in again.stderr and "prompt, model, budget, paths and base" in again.stderr
+    assert len(served.requests) == requests
+    story.ok("retry", "subtract", "--note", "Return the sum.")
+    story.environ["ORCHESTRATE_CONVERGENCE_MAX_STAGE"] = "1"
+    story.environ["ORCHESTRATE_CONVERGENCE_STALL_THRESHOLD"] = "1"
+    assert story.run("execute").returncode == 1
+    assert standing(story)[4:] == [(1, 1, 1, "first")], "one stall is enough now, and nothing before the retry counts"
+
+
+def test_failures_that_differ_each_time_end_by_max_attempts(story: Story, model: Serve) -> None:
+    """Four passes with four failures raise nothing."""
+    words = ("alpha", "beta", "gamma", "delta")
+    tries = [call("write_file", path="state.txt", file_text=f"{word}\n") for word in words]
+    model(script(*(worker("state", tried, finish(), attempt=n) for n, tried in enumerate(tries, start=1))))
+    command = "cat state.txt; grep -q right state.txt"
+    story.plan(plan_of(task("state", writes=["state.txt"], more="    max_attempts: 4\n"), verification=command))
+    answer = story.run("execute", "--json")
+
+    assert standing(story) == [(1, 1, 1, "first"), *[(1, 1, 1, "changed")] * 3]
+    (ended,) = json.loads(answer.stdout)["tasks"]
+    assert (ended["attempts"], ended["stopReason"]) == (4, "attempts_exhausted")
+
+
+def test_a_killed_process_changes_neither_stage_nor_counts(story: Story, model: Serve) -> None:
+    """SIGKILL between the first two check passes and between the last two: what follows stands where it would have
+    stood, and the task ends at the fourth pass all the same."""
+    dies = {2, 5}
+    replies = {n: (slowly(wrong(n), 5_000) if n in dies else wrong(n), finish()) for n in range(1, 8)}
+    served = model(script(*(worker("subtract", *replies[n], attempt=n) for n in replies), review()))
+    story.plan(plan_of(task("subtract")))
+
+    for number in sorted(dies):
+        process = story.start("execute")
+        wait_until(partial(asked, served, f"Attempt: {number}"))
+        kill(process)
+    assert story.run("execute", "--resume").returncode == 1
+
+    ended = [status for _, status, _ in attempts(story)]
+    assert ended == ["rejected", "interrupted", "rejected", "rejected", "interrupted", "rejected"]
+    assert standing(story) == CONSTANT
