@@ -59,7 +59,9 @@ def test_what_sends_runs_or_opens_needs_trust() -> None:
     for setting in settings_tree():
         section, name = setting.keys[0], setting.keys[-1]
         sends = section == "models" and name in of_models
-        assert needs_trust(setting.keys) is (sends or section in ("workspace", "sandbox") or name == "commands")
+        assert needs_trust(setting.keys) is (
+            sends or section in ("workspace", "sandbox") or name in ("commands", "protected")
+        )
 
 
 def test_nothing_of_it_counts_before_and_all_of_it_after(tmp_path: Path, environ: dict[str, str]) -> None:
