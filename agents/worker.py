@@ -11,7 +11,7 @@ from agents.preambles import render_preamble
 from agents.prompts import PromptText
 from agents.session import ChatSession, Opening, result_chars
 from agents.tools import catalogue
-from orchestrator.domain.assignment import Assignment
+from orchestrator.domain.assignment import Assignment, StageNotice
 from orchestrator.domain.attempt import AttemptSummary
 from orchestrator.domain.ports import Workspace
 
@@ -68,11 +68,24 @@ def _sections(assignment: Assignment, brief: PromptText) -> str:
         brief.dependencies(assignment.dependencies),
         render_preamble("overlays/note", note=note) if note else "",
         _previous(assignment.previous, brief) if assignment.previous else "",
+        _notice(assignment.notice) if assignment.notice else "",
         render_preamble("overlays/repeated", calls=prompts.repeated(again)) if again else "",
         render_preamble("overlays/findings", findings=prompts.findings(found)) if found else "",
         render_preamble("overlays/failed_checks", checks=brief.checks(failed)) if failed else "",
     )
     return "\n\n".join(filter(None, parts))
+
+
+def _notice(notice: StageNotice) -> str:
+    return render_preamble(
+        "overlays/stage",
+        stage=notice.stage,
+        passes=notice.passes,
+        max_files=notice.max_files,
+        max_lines=notice.max_lines,
+        failures=prompts.fenced("\n".join(notice.failures)),
+        reasons=prompts.fenced("\n".join(notice.reasons)),
+    )
 
 
 def _previous(previous: AttemptSummary, brief: PromptText) -> str:

@@ -34,6 +34,19 @@ class RepeatedCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StageNotice:
+    """What a worker is told whose task's stage has risen: how many attempts were rejected, what fails and why, the
+    newest alone, and how many files and lines it may change beside what it begins with."""
+
+    stage: int
+    passes: int
+    max_files: int
+    max_lines: int
+    failures: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
     """What a worker is told at the start of an attempt; `surroundings` are the sandbox's, in sentences."""
 
@@ -48,6 +61,7 @@ class Assignment:
     failed_checks: tuple[Check, ...] = ()
     previous: AttemptSummary | None = None
     repeated: tuple[RepeatedCall, ...] = ()
+    notice: StageNotice | None = None
     progress_every: int = 25
     surroundings: tuple[str, ...] = ()
 

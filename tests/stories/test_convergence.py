@@ -8,8 +8,8 @@ from functools import partial
 from agents.scripted.server import ScriptedModel
 from tests.stories.conftest import Serve
 from tests.support.processes import kill, wait_until
-from tests.support.scripts import call, finish, plan_of, review, script, slowly, task, worker
-from tests.support.story import Story, attempts
+from tests.support.scripts import call, finish, plan_of, review, script, shell, slowly, task, worker
+from tests.support.story import Story, attempts, git
 
 STANDING = (
     "MATCH (a:Attempt)-[:CONCLUDED]->(d:Decision) WHERE a.status = 'rejected' "
@@ -33,12 +33,30 @@ def standing(story: Story) -> list[tuple[int, int, int, str]]:
     return [(row["stage"], row["next"], row["stalls"], row["trend"]) for row in story.ask(STANDING)]
 
 
+def assert_held_at_stage_2(story: Story, served: ScriptedModel) -> None:
+    """The third attempt may only change what is declared or was touched: what it asks for elsewhere is refused, what
+    its command made elsewhere is put back, and its worker was told."""
+    refused = "MATCH (:Attempt {number: 3})-[:TOOK]->()-[:CALLED]->(c {tool: 'write_file', status: 'refused'}) RETURN c"
+    assert len(story.ask(refused)) == 1
+    found = "MATCH (:Attempt {number: 3})-[:FOUND]->(f {code: 'put_back'}) RETURN f.severity AS s, f.message AS m"
+    (put_back,) = story.ask(found)
+    assert put_back["s"] == "warning" and "made.txt" in put_back["m"]
+    (row,) = story.ask("MATCH (a:Attempt {number: 3}) RETURN a.treeAfter AS tree, a.allowedPaths AS paths")
+    assert "made.txt" not in git(story.home / "shadow.git", "ls-tree", "-r", "--name-only", row["tree"])
+    assert row["paths"] == ["calc.py"]
+    told = {n: any("## Stage 2" in str(b) for b in served.requests if f"Attempt: {n}" in str(b)) for n in range(1, 5)}
+    assert told == {1: False, 2: False, 3: True, 4: True}
+
+
 def test_a_constant_failure_ends_its_task_at_the_fourth_check_pass(story: Story, model: Serve) -> None:
     """Two attempts, two more at stage 2, then the report: what failed, how often, what was tried, what to do. It is not
     tried again unchanged; retried, it begins anew."""
-    served = model(script(*(worker("subtract", wrong(n), finish(), attempt=n) for n in range(1, 6)), review()))
+    tries = {n: [wrong(n), finish()] for n in range(1, 6)}
+    tries[3] = [call("write_file", path="new.txt", file_text="new"), shell("touch made.txt"), *tries[3]]
+    served = model(script(*(worker("subtract", *tries[n], attempt=n) for n in tries), review()))
     story.plan(plan_of(task("subtract")))
     assert story.run("execute").returncode == 1
+    assert_held_at_stage_2(story, served)
 
     assert standing(story) == CONSTANT
     (row,) = story.ask("MATCH (t:Task)-[:DIAGNOSED_AS]->(d) RETURN t.status AS s, t.stopReason AS r, d AS d")

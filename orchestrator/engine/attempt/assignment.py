@@ -14,6 +14,7 @@ from orchestrator.domain.task import Task
 from orchestrator.engine.attempt.record import AttemptRecord, attempt_journal
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
+from orchestrator.engine.attempt.stage import stage_notice
 from orchestrator.engine.attempt.verification import without_snapshot
 from orchestrator.engine.loop.approvals import AskPlanner
 from orchestrator.engine.loop.control_tools import WorkerControls
@@ -67,6 +68,7 @@ def _assignment(services: Services, plan: Plan, claim: Claim, start: Start, work
         failed_checks=tuple(c for c in previous.checks if c.outcome != "passed") if previous else (),
         previous=previous,
         repeated=_repeated(services, previous),
+        notice=stage_notice(services, claim.task, start),
         progress_every=services.settings.guards.progress_every,
         surroundings=workspace.surroundings,
     )

@@ -174,7 +174,7 @@ class AttemptRecord:
             task=task,
             policy=RetryPolicy(task.max_attempts, run.max_stopped_attempts, self._services.settings.convergence),
             earlier=start.earlier if start else counted_attempts(self._services.reader.history(task.id), self._claim),
-            converged=start.convergence if start else Convergence(),
+            converged=start.standing.convergence if start else Convergence(),
             tree=verified_tree or worked_on or (start.tree if start else None),
             worker_output=self.worker_output,
             usage=self.conversation.journal.usage if self.conversation else Usage(),

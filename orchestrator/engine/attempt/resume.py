@@ -17,9 +17,8 @@ from orchestrator.domain.finding import Finding
 from orchestrator.domain.ports import Workspaces
 from orchestrator.domain.run import Claim
 from orchestrator.engine.attempt.record import AttemptRecord, counted_attempts
-from orchestrator.engine.attempt.standing import standing, strategy_after
+from orchestrator.engine.attempt.standing import Standing, held_paths, standing, strategy_after
 from orchestrator.engine.services import Services
-from orchestrator.gates.convergence import Convergence
 from orchestrator.gates.retry import resumes
 
 
@@ -31,20 +30,23 @@ class Work:
     output: str
     tree: str
     allowed_paths: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+    """What its task's stage holds against it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """`base` is the commit under the work, `tree` the content to begin with, `convergence` where the task stands.
-    `previous` is the ended attempt whose
-    findings are told, and `remarks` are QC's in answers that were no verdict. `inherited` are the events of those that
-    were cut off since, `submitted` the one of them whose worker had already handed in: its gates are still to be
-    passed."""
+    """`base` is the commit under the work, `tree` the content to begin with, and `begun` that of the first of those
+    that were cut off, where one goes on with these. `standing` is where the task stands. `previous` is the ended
+    attempt whose findings are told, and `remarks` are QC's in answers that were no verdict. `inherited` are the events
+    of those that were cut off since, `submitted` the one of them whose worker had already handed in: its gates are
+    still to be passed."""
 
     base: str
     base_tree: str
     tree: str
-    convergence: Convergence
+    begun: str
+    standing: Standing
     strategy: Strategy
     allowed_paths: tuple[str, ...]
     previous: AttemptSummary | None = None
@@ -57,7 +59,7 @@ class Start:
     @property
     def stage(self) -> int:
         """How closely the attempt is held, by its task's convergence."""
-        return self.convergence.stage
+        return self.standing.convergence.stage
 
 
 def find_start(services: Services, claim: Claim) -> Start:
@@ -76,13 +78,15 @@ def find_start(services: Services, claim: Claim) -> Start:
     asked = _asked_for(claim, history)
     kept = asked or (_kept(source, events.get(source.id, ())) if source else None)
     base, tree, carried = _ground(services.workspaces, kept, head)
+    stands = standing(services, claim, history, base)
     return Start(
         base=base,
         base_tree=services.workspaces.tree_of(base),
         tree=tree,
-        convergence=standing(services, claim, history, base),
+        begun=_begun(begun, base) or tree,
+        standing=stands,
         strategy=strategy_after(previous),
-        allowed_paths=_allowed(services, claim, source, inherited),
+        allowed_paths=held_paths(services, claim.task, stands, _allowed(services, claim, source, inherited)),
         previous=previous,
         remarks=_remarks(before, cut_off),
         inherited=inherited,
@@ -129,6 +133,13 @@ def _trailing_cut_off(earlier: tuple[AttemptSummary, ...]) -> tuple[AttemptSumma
     while cut and resumes(earlier[cut - 1]):
         cut -= 1
     return earlier[cut:]
+
+
+def _begun(cut_off: Sequence[AttemptSummary], base: str) -> str | None:
+    """What the first of them began with; None where the base has moved on since, so that others' work is in the
+    difference."""
+    same = cut_off and all(attempt.base_commit == base for attempt in cut_off)
+    return cut_off[0].tree_before if same else None
 
 
 def _remarks(before: Sequence[AttemptSummary], cut_off: Sequence[AttemptSummary]) -> tuple[Finding, ...]:

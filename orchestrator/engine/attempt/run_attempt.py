@@ -17,6 +17,7 @@ from orchestrator.engine.attempt.protection import fresh_checkout, protect
 from orchestrator.engine.attempt.record import AttemptRecord
 from orchestrator.engine.attempt.resume import find_start, take_over
 from orchestrator.engine.attempt.review import ask_verifier
+from orchestrator.engine.attempt.stage import held_work
 from orchestrator.engine.attempt.verification import verify
 from orchestrator.engine.loop.metering import Meter
 from orchestrator.engine.services import Services
@@ -31,6 +32,7 @@ def run_attempt(services: Services, plan: Plan, claim: Claim, meter: Meter | Non
     with AttemptRecord(services, claim) as record:
         start = record.start = find_start(services, claim)
         work = take_over(start, record) or do_work(services, plan, claim, start, meter, record)
+        work = held_work(services, claim, start, work)
         deadlines = record.deadlines(meter)
         checked = protect(services, plan, claim, start, work)
         with fresh_checkout(services, claim, start, checked) as checkout:

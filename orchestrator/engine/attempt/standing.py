@@ -2,24 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from orchestrator.domain.attempt import AttemptSummary, Strategy
+from orchestrator.domain.ports import Workspaces
 from orchestrator.domain.run import Claim
 from orchestrator.domain.task import Task
+from orchestrator.domain.workspace import FileChange
 from orchestrator.engine.services import Services
 from orchestrator.gates.convergence import Convergence, Ground, changed_since, convergence, rejected_passes
+from orchestrator.gates.stage import stage_paths
+
+_AT_THE_BEGINNING = Convergence()
 
 
-def standing(services: Services, claim: Claim, history: Sequence[AttemptSummary], base: str) -> Convergence:
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a task stands, and the rejected attempts that this is folded from."""
+
+    convergence: Convergence = _AT_THE_BEGINNING
+    rejected: tuple[AttemptSummary, ...] = ()
+
+
+def standing(services: Services, claim: Claim, history: Sequence[AttemptSummary], base: str) -> Standing:
     """Where the claimed task stands, begun anew where a person has had it tried again or changed what it is tried on
     since; the attempt is going to stand on the commit `base`."""
     task = claim.task
     past = [attempt for attempt in history if task.retried_after < attempt.number < claim.number]
     rejected = [attempt for attempt in past if attempt.status == "rejected" and attempt.decision is not None]
     if rejected and changed_since(rejected[-1], ground_of(services, task, base), claim.run_id):
-        return Convergence()
-    return convergence(rejected_passes(past), services.settings.convergence).taken_up
+        return Standing()
+    found = convergence(rejected_passes(past), services.settings.convergence).taken_up
+    return Standing(found, tuple(rejected[len(rejected) - found.passes :]))
+
+
+def held_paths(services: Services, task: Task, stands: Standing, allowed_paths: tuple[str, ...]) -> tuple[str, ...]:
+    """The allowed paths as the task's stage narrows them."""
+    limits = services.settings.convergence.at(stands.convergence.stage)
+    if limits is None:
+        return allowed_paths
+    return stage_paths(task, allowed_paths, _changed(services.workspaces, stands.rejected), limits)
+
+
+def _changed(workspaces: Workspaces, rejected: Sequence[AttemptSummary]) -> Iterator[FileChange]:
+    for attempt in rejected:
+        if attempt.base_commit and attempt.decision:
+            yield from workspaces.changes(workspaces.tree_of(attempt.base_commit), attempt.decision.diff_hash)
 
 
 def ground_of(services: Services, task: Task, base: str) -> Ground:

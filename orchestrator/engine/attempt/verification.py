@@ -62,6 +62,7 @@ def _judge_changes(claim: Claim, work: Work, checked: CheckedWork, checkout: Wor
     task, changes = claim.task, checked.changes
     return (
         *judge_scope(changes, work.allowed_paths),
+        *work.findings,
         *checked.findings,
         *judge_size(changes, task.max_changed_files, task.max_changed_lines),
         *judge_effect(changes, task.files_written),
