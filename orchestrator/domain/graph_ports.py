@@ -82,6 +82,9 @@ class GraphWriter(Protocol):
     def conclude(self, claim: Claim, conclusion: AttemptResult) -> bool:
         """End the attempt. False, with nothing written, when the run's head moved (merge again and repeat)."""
 
+    def write_artefacts(self, task_id: str, documents: Mapping[str, Mapping[str, Any]]) -> None:
+        """Write the documents about a task as files; a failure is logged, since the graph has all of it."""
+
     def orphans(self, run_id: str, at: datetime, dead_owners: Sequence[str]) -> tuple[Orphan, ...]:
         """Attempts of the run whose lease expired or whose owner is among the dead."""
 
@@ -118,6 +121,9 @@ class GraphReader(Protocol):
 
     def trees_of_task(self, task_id: str, beginning: str) -> tuple[tuple[str, str], ...]:
         """The trees that a task's attempts left whose id begins so, each with the commit under it; newest first."""
+
+    def artefact_folder(self, task_id: str) -> str:
+        """Where the files about a task are; empty where there are none."""
 
     def history(self, task_id: str) -> tuple[AttemptSummary, ...]:
         """A task's attempts, oldest first."""

@@ -46,9 +46,9 @@ class ConvergenceLimits(BaseModel):
         numbers = [each.stage for each in self.stages]
         for number in numbers:
             if number > self.max_stage:
-                raise ValueError(f"stages: stage {number} is above max_stage = {self.max_stage}")
+                raise ValueError(f"has a stages entry for stage {number}, above its max_stage = {self.max_stage}")
             if numbers.count(number) > 1:
-                raise ValueError(f"stages: stage {number} is listed twice")
+                raise ValueError(f"has two stages entries for stage {number}")
         return self
 
     def at(self, stage: int) -> StageLimits | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from orchestrator.domain.attempt import Check
@@ -39,11 +39,12 @@ def error_report(
     stop: Stop | None = None,
     first_seq: int | None = None,
     trace: str = "",
+    completion: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The `errorContextJson` of an attempt that was not accepted, by the names that docs/graph-model.md lists. `advice`
     says what can be done, the `commands` do it. `feedback` is None where QC said nothing, `stop` where no guard ended
     it; `first_seq` is where what it saw began, None where that is not in the attempt. A `trace` is there only for a
-    defect of ours."""
+    defect of ours, and `completion` where a check pass came to a decision."""
     report: dict[str, Any] = {
         "stopReason": reason,
         "stopDetail": detail,
@@ -52,6 +53,7 @@ def error_report(
         "requiredFixes": list(required_fixes),
         "failedChecks": [_failed(check) for check in checks if check.outcome != "passed"],
         "guard": _guard(stop, first_seq) if stop else None,
+        "completion": completion,
         "advice": list(advice),
         "next": list(commands),
     }

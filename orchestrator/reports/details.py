@@ -41,12 +41,14 @@ class RunDetails:
 
 @dataclass(frozen=True, slots=True)
 class TaskDetails:
-    """A task with what has become of it, its attempts oldest first, why it failed, and what it has used in all."""
+    """A task with what has become of it, its attempts oldest first, why it failed, what it has used in all, and the
+    folder with the documents about it."""
 
     state: TaskState
     attempts: tuple[ResultRow, ...]
     diagnosis: ResultRow
     spend: Usage
+    artefacts: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +131,8 @@ def task_state(reader: GraphReader, task_id: str) -> TaskState:
 def _task(reader: GraphReader, task_id: str) -> TaskDetails:
     attempts, spend = attempt_figures(reader, task_id), reader.spend(task_id=task_id)
     state = with_all_attempts(task_state(reader, task_id), attempts)
-    return TaskDetails(state, attempts, ask_first(reader, "task_diagnosis", task=task_id), spend)
+    diagnosis = ask_first(reader, "task_diagnosis", task=task_id)
+    return TaskDetails(state, attempts, diagnosis, spend, reader.artefact_folder(task_id))
 
 
 def newest_subject(reader: GraphReader, repository_id: str) -> tuple[str, str] | None:

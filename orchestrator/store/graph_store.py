@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from orchestrator.store.artefacts import Artefacts
 from orchestrator.store.attempts import Attempts
 from orchestrator.store.conclusions import Conclusions
 from orchestrator.store.connection import Connection
@@ -30,8 +31,10 @@ class GraphStore:
     """The graph: both ports, each operation done by those who know the noun that it is about. Safe to share between
     threads. Raises GraphError kinds, UserError for unknown ids."""
 
-    def __init__(self, connection: Connection, redaction: Redaction) -> None:
+    def __init__(self, connection: Connection, redaction: Redaction, artefacts: Artefacts) -> None:
         self._connection = connection
+        self.write_artefacts = artefacts.write_artefacts
+        self.artefact_folder = artefacts.artefact_folder
         self._take_plans_and_runs(connection, redaction)
         self._take_attempts(connection, redaction)
         self.query = UserQueries(connection).query
@@ -124,7 +127,8 @@ def open_graph(
     except BaseException:
         connection.close()
         raise
-    return GraphStore(connection, Redaction(home / "artefacts", redact))
+    redaction = Redaction(home / "artefacts", redact)
+    return GraphStore(connection, redaction, Artefacts(home / "artefacts" / "tasks", redaction))
 
 
 def _neo4j_source(environ: Mapping[str, str]) -> EndpointSource:

@@ -117,6 +117,9 @@ def test_a_name_of_then_is_refused_with_the_name_of_now(tmp_path: Path) -> None:
         ("models = []\n", "models must be"),
         ("[models.worker.api_key_env]\na = 1\n", "models.worker.api_key_env must be a valid string"),
         ("a = " + "[" * 5_000, "no TOML"),
+        ("[convergence]\nstall_threshold = 1.5\n", "line 2: convergence.stall_threshold must be a valid integer"),
+        ("[convergence]\nmax_stages = 3\n", "convergence.max_stages is no setting; did you mean 'max_stage'?"),
+        ("[[convergence.stages]]\nstage = 9\n", "convergence has a stages entry for stage 9, above its max_stage = 3"),
     ],
 )
 def test_unreadable_file_is_one_clear_error(tmp_path: Path, text: str, said: str) -> None:

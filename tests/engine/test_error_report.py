@@ -26,6 +26,7 @@ KEYS = {
     "failedChecks",
     "guard",
     "advice",
+    "completion",
     "next",
 }
 CHECK = Check("c1", "make test", 2, "failed", 1.0, "one\ntwo\nERROR: three\n", NOW, "verification", "p1")

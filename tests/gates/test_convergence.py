@@ -118,8 +118,8 @@ def test_the_bounds_of_the_fold_are_settings() -> None:
         ({"stall_threshold": 0}, "stall_threshold"),
         ({"max_stage": "three"}, "max_stage"),
         ({"stall_treshold": 2}, "stall_treshold"),
-        ({"stages": [{"stage": 4}]}, "stage 4 is above max_stage = 3"),
-        ({"stages": [{"stage": 2}, {"stage": 2, "diff_share": 0.1}]}, "stage 2 is listed twice"),
+        ({"stages": [{"stage": 4}]}, "stages entry for stage 4, above its max_stage = 3"),
+        ({"stages": [{"stage": 2}, {"stage": 2, "diff_share": 0.1}]}, "two stages entries for stage 2"),
         ({"stages": [{"stage": 1}]}, "stage"),
     ],
 )

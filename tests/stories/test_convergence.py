@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 from agents.scripted.server import ScriptedModel
 from tests.stories.conftest import Serve
@@ -48,6 +50,31 @@ def assert_held_at_stage_2(story: Story, served: ScriptedModel) -> None:
     assert told == {1: False, 2: False, 3: True, 4: True}
 
 
+def artefacts(story: Story) -> dict[str, Any]:
+    """The documents about the task, from the folder that `show` names."""
+    folder = Path(json.loads(story.ok("show", "subtract", "--json"))["artefacts"])
+    return {path.name: json.loads(path.read_text("utf-8")) for path in folder.iterdir()}
+
+
+def assert_told_in_files(story: Story) -> None:
+    """The files say what the graph says: a row for each check pass, each change of the stage, and the reasons that are
+    on the attempt."""
+    told = artefacts(story)
+    rows = told["failure_fingerprint_history.json"]["passes"]
+    assert [(row["stage"], row["stall_count"], row["trend"]) for row in rows] == [row[1:] for row in CONSTANT]
+    assert len({row["set"] for row in rows}) == 1
+    moved = told["stage_transitions.json"]["transitions"]
+    assert [(each["from"], each["to"]) for each in moved] == [(1, 2), (2, 3)]
+    (row,) = story.ask("MATCH (a:Attempt {number: 4}) RETURN a.errorContextJson AS e")
+    reasons = json.loads(row["e"])["completion"]
+    assert {name: told["completion_reasons.json"][name] for name in reasons} == reasons
+    assert (reasons["stage"], reasons["stall_count"], reasons["scope_violation"]) == (3, 2, False)
+    assert reasons["new_failures"] == reasons["fingerprints"]
+    assert [each["path"] for each in told["scope.json"]["changes"]] == ["calc.py"]
+    (failure,) = told["current_failures.json"]["failures"]
+    assert failure["fingerprint"] == reasons["fingerprints"][0]
+
+
 def test_a_constant_failure_ends_its_task_at_the_fourth_check_pass(story: Story, model: Serve) -> None:
     """Two attempts, two more at stage 2, then the report: what failed, how often, what was tried, what to do. It is not
     tried again unchanged; retried, it begins anew."""
@@ -67,6 +94,7 @@ def test_a_constant_failure_ends_its_task_at_the_fourth_check_pass(story: Story,
     assert report["openFindings"] and "(in 4 attempts)" in report["openFindings"][0]
     assert any("retry it with a note" in action for action in report["actions"])
 
+    assert_told_in_files(story)
     requests = len(served.requests)
     again = story.run("execute")
     assert "is left out" in again.stderr and "prompt, model, budget, paths and base" in again.stderr
@@ -109,3 +137,5 @@ def test_a_killed_process_changes_neither_stage_nor_counts(story: Story, model: 
     ended = [status for _, status, _ in attempts(story)]
     assert ended == ["rejected", "interrupted", "rejected", "rejected", "interrupted", "rejected"]
     assert standing(story) == CONSTANT
+    rows = artefacts(story)["failure_fingerprint_history.json"]["passes"]
+    assert [(row["stage"], row["stall_count"], row["trend"]) for row in rows] == [row[1:] for row in CONSTANT]

@@ -81,6 +81,7 @@ def task_details_view(full: TaskDetails, *, codes: bool = False) -> RenderableTy
         "checks": "; ".join(task.verification),
         "criteria": "; ".join(task.acceptance_criteria),
         "used": _used(full) if full.attempts else "",
+        "artefacts": full.artefacts,
     }
     wider = loosened_view([(task.key, state.assessment)])
     parts: list[RenderableType] = [head, *_facts(facts), *wider, Text(f"\n{clean(task.prompt).rstrip()}\n")]

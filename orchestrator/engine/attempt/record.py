@@ -18,6 +18,7 @@ from orchestrator.domain.run import Claim
 from orchestrator.domain.usage import Usage
 from orchestrator.domain.usage_limits import LEDGER, nearest_s
 from orchestrator.domain.verdict import Stop
+from orchestrator.engine.attempt.artefacts import write_artefacts_of
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded, attempt_result
 from orchestrator.engine.loop.journal import Journal, Subscriber
 from orchestrator.engine.loop.metering import Meter
@@ -117,6 +118,10 @@ class AttemptRecord:
             "follows": start.earlier[-1].id if start.earlier else None,
         }
         self._services.writer.describe_attempt(self._claim, described)
+        if (
+            start.earlier and start.earlier[-1].status == "interrupted"
+        ):  # its process may have died before it wrote them
+            write_artefacts_of(self._services, task)
         self._services.listener(
             TaskClaimed(
                 at=self._services.clock.now(),
@@ -142,6 +147,7 @@ class AttemptRecord:
             return False
         self.result = result
         self._tell(result)
+        write_artefacts_of(self._services, self._claim.task)
         return True
 
     def __enter__(self) -> AttemptRecord:

@@ -19,6 +19,7 @@ from orchestrator.domain.task import Task
 from orchestrator.domain.usage import Usage
 from orchestrator.domain.verdict import Stop
 from orchestrator.engine.loop.metering import halts
+from orchestrator.gates.artefacts import completion_reasons
 from orchestrator.gates.completion import decide
 from orchestrator.gates.convergence import Convergence, RejectedPass, failure_counts
 from orchestrator.gates.convergence_limits import ConvergenceLimits
@@ -199,6 +200,7 @@ def _with_reasons(result: AttemptResult, end: AttemptEnd, task: Task) -> Attempt
         stop=end.stop,
         first_seq=end.first_seq,
         trace=end.trace,
+        completion=completion_reasons(told.decision, _held(end)) if told.decision else None,
     )
     return replace(told, error_context=report)
 
