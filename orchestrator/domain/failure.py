@@ -7,7 +7,7 @@ the path, and what went wrong without its noise. So two tests never share one, a
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 ALGORITHM = "f2"
 """How fingerprints of failures are made. Those of two algorithms say nothing about each other."""
@@ -46,10 +46,12 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class ShownFailure:
-    """A failure and how often one run of a check showed it."""
+    """A failure, how often one run of a check showed it, and the part of the output that is about it. That is for the
+    finding, and is neither stored with the check nor compared."""
 
     failure: Failure
     count: int = 1
+    excerpt: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,11 @@ class Workspace(Protocol):
         """The absolute path under which the worker knows the workspace: the repository's own."""
 
     @property
+    def seen_root(self) -> str:
+        """The absolute path under which commands find it: the same, unless there is no sandbox that can show it there.
+        It stands in what they print."""
+
+    @property
     def surroundings(self) -> tuple[str, ...]:
         """What commands find around them, in sentences: system, sandbox, network, Python, installed folders."""
 
@@ -71,9 +76,16 @@ class Workspace(Protocol):
         """`path:line:text` of the lines that match the regular expression, in text files, time-bounded."""
 
     def run(
-        self, command: str, *, timeout_s: float | None = None, within_s: float | None = None, read_only: bool = False
+        self,
+        command: str,
+        *,
+        timeout_s: float | None = None,
+        within_s: float | None = None,
+        read_only: bool = False,
+        reports: bool = False,
     ) -> CommandResult:
-        """Run a sandboxed shell command at the top level, for `timeout_s` (else the settings'), `within_s` at most."""
+        """Run a sandboxed shell command at the top level, for `timeout_s` (else the settings'), `within_s` at most.
+        With `reports` test tools that can are asked for one, and what the command leaves for us is in the result."""
 
     def snapshot(self, touched: Sequence[str] | None = None) -> str:
         """The workspace as a git tree id, anchored in the Shadow when the workspace closes at the latest. `touched`

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Literal
 
@@ -16,7 +16,8 @@ EndedBy = Literal["exited", "timeout", "idle", "memory", "output", "signal", "no
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandResult:
     """A sandboxed command's end. `output` is stdout and stderr as they came, decoded, whole up to the output limit.
-    `exit_code` is None unless it exited."""
+    `exit_code` is None unless it exited. `reports` are the files that it left for us by their names, if they were asked
+    for."""
 
     command: str
     ended: EndedBy
@@ -25,6 +26,7 @@ class CommandResult:
     duration_ms: float
     started_at: datetime
     detail: str = ""
+    reports: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

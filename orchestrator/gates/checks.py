@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
 from orchestrator.domain.attempt import Check, CheckPhase
+from orchestrator.domain.failure import Failure, ShownFailure
 from orchestrator.domain.finding import Finding
+from orchestrator.domain.text import counted
 from orchestrator.domain.workspace import AbsentFile, CommandResult
 from orchestrator.gates.finding import make_finding
+from orchestrator.gates.reading import unread_failure
 
 _NO_ANSWER = frozenset({126, 127})  # the shell could not execute or find the program
-_EVIDENCE_CHARS = 2_000
+
+MOST_FINDINGS = 50
+"""Failures of one check that are a finding each."""
 
 
 def outcome(result: CommandResult) -> Literal["passed", "failed", "infrastructure"]:
@@ -27,10 +33,12 @@ def outcome(result: CommandResult) -> Literal["passed", "failed", "infrastructur
 def judge_checks(
     checks: Iterable[Check], workspace_root: str = "", absent: Iterable[AbsentFile] = ()
 ) -> tuple[Finding, ...]:
-    """One finding for each failed command, with the end of its output as evidence; a file that no workspace has is
-    named where the output does so."""
+    """One finding for each failure that a failed command showed, and one for those beyond the first MOST_FINDINGS; a
+    file that no workspace has is named where the output does so."""
     missing = tuple(absent)
-    return tuple(_failed(check, workspace_root, missing) for check in checks if check.outcome == "failed")
+    return tuple(
+        finding for check in checks if check.outcome == "failed" for finding in _failed(check, workspace_root, missing)
+    )
 
 
 def judge_unanswered(checks: Iterable[Check]) -> tuple[Finding, ...]:
@@ -69,18 +77,57 @@ def reused(check: Check, *, check_id: str, phase: CheckPhase, pass_id: str, at: 
     return replace(told, started_at=at, duration_ms=0.0, reused_from=ran)
 
 
-def _failed(check: Check, workspace_root: str, absent: tuple[AbsentFile, ...]) -> Finding:
-    tail = check.output[-_EVIDENCE_CHARS:]
-    named = "".join(f" {missing}" for missing in absent if _named_in(check.output, missing))
-    return make_finding(
-        "check",
-        "check_failed",
-        check.command,
-        f"`{check.command}` exited with {check.exit_code}.{named}",
-        f"Make `{check.command}` exit with 0.",
-        symptom=f"{check.exit_code} {tail}",
-        workspace_root=workspace_root,
-        evidence=tail,
+def failure_line(failure: Failure, most: int = 300) -> str:
+    """`tests/test_x.py::test_y: AssertionError: ...`: what fails and how, in one line; the command where neither test
+    nor place is told."""
+    test = "::".join(filter(None, (failure.package, failure.test_name)))
+    module = failure.locus.removesuffix(".py").replace("/", ".")
+    place = "" if test.startswith((failure.locus, f"{module}.")) else failure.locus
+    what = " ".join(filter(None, (place, test))) or f"`{failure.command}`"
+    text = f"{what}: {failure.signature or 'failed'}"
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _failed(check: Check, workspace_root: str, absent: tuple[AbsentFile, ...]) -> Iterator[Finding]:
+    shown = check.failures or (unread_failure(check.command, check.exit_code, check.output, workspace_root),)
+    named = tuple(missing for missing in absent if _named_in(check.output, missing))
+    for number, one in enumerate(shown[:MOST_FINDINGS]):
+        told = [missing for missing in named if _named_in(one.excerpt, missing)] or (named if number == 0 else ())
+        yield _of_failure(check, one, "".join(f" {missing}" for missing in told))
+    if rest := shown[MOST_FINDINGS:]:
+        yield _of_rest(check, rest)
+
+
+def _of_failure(check: Check, shown: ShownFailure, named: str) -> Finding:
+    failure = shown.failure
+    read = failure.test_name or failure.locus or failure.package
+    message = failure_line(failure) if read else f"`{check.command}` exited with {check.exit_code}."
+    return Finding(
+        code="check_failed",
+        severity="error",
+        message=f"{message}{named}",
+        source="check",
+        locus=failure.locus or failure.test_name or failure.package or check.command,
+        required_fix=f"Make `{check.command}` exit with 0.",
+        fingerprint=failure.fingerprint,
+        evidence=shown.excerpt,
+        count=shown.count,
+    )
+
+
+def _of_rest(check: Check, rest: Sequence[ShownFailure]) -> Finding:
+    """One finding for many failures: it is another one as soon as one of them is."""
+    told = "\n".join(sorted(f"{one.failure.fingerprint} x{one.count}" for one in rest))
+    digest = hashlib.sha256(told.encode()).hexdigest()[:16]
+    return Finding(
+        code="check_failed",
+        severity="error",
+        message=f"`{check.command}` showed {counted(len(rest), 'more failure')}.",
+        source="check",
+        locus=check.command,
+        required_fix=f"Make `{check.command}` exit with 0.",
+        fingerprint=Failure.of(check.command, signature=f"further failures {digest}").fingerprint,
+        count=sum(one.count for one in rest),
     )
 
 

@@ -15,11 +15,9 @@ def make_finding(
     *,
     severity: Severity = "error",
     symptom: str = "",
-    workspace_root: str = "",
-    evidence: str = "",
 ) -> Finding:
     """A finding that is known again by code, locus and `symptom`, not by its message: rewording is no new one.
-    Times, durations, line numbers and `workspace_root` in the symptom make no difference."""
+    Times, durations and line numbers in the symptom make no difference."""
     return Finding(
         code=code,
         severity=severity,
@@ -27,6 +25,5 @@ def make_finding(
         source=source,
         locus=locus,
         required_fix=required_fix,
-        fingerprint=fingerprint(code, locus, symptom, workspace_root=workspace_root),
-        evidence=evidence,
+        fingerprint=fingerprint(code, locus, symptom),
     )

@@ -16,6 +16,7 @@ from orchestrator.domain.workspace import CommandResult, FileChange
 from orchestrator.workspace import diff, search
 from orchestrator.workspace.build_caches import BuildCaches
 from orchestrator.workspace.paths import parts_of
+from orchestrator.workspace.reports import REPORT_OPTIONS, asks_pytest, unasked
 from orchestrator.workspace.sandbox import Sandbox
 from orchestrator.workspace.sandbox.spec import CommandLimits, SandboxSpec
 from orchestrator.workspace.snapshots import Snapshots
@@ -42,6 +43,11 @@ class Worktree(ports.Workspace):
     def shown_root(self) -> str:
         """The repository's own path."""
         return str(self.box.shown_root)
+
+    @property
+    def seen_root(self) -> str:
+        """Where commands find it."""
+        return str(self.box.shown_root if self.sandbox.level == "bubblewrap" else self.box.tree)
 
     @property
     def surroundings(self) -> tuple[str, ...]:
@@ -82,11 +88,21 @@ class Worktree(ports.Workspace):
         return search.search_lines(self.place.git, pattern, self.relative(path), glob)
 
     def run(
-        self, command: str, *, timeout_s: float | None = None, within_s: float | None = None, read_only: bool = False
+        self,
+        command: str,
+        *,
+        timeout_s: float | None = None,
+        within_s: float | None = None,
+        read_only: bool = False,
+        reports: bool = False,
     ) -> CommandResult:
         """Run a shell command in the sandbox. Raises SandboxError where none can be had and none was not asked for."""
         bounds = CommandLimits.of(self.settings, timeout_s, within_s)
-        return self.sandbox.run(self.box.as_read_only() if read_only else self.box, command, bounds)
+        box = self.box.as_read_only() if read_only else self.box
+        options = box.environment.get("PYTEST_ADDOPTS", "")
+        if not (reports and asks_pytest(command, options, self.place.files)):
+            return self.sandbox.run(box, command, bounds, reports=reports)
+        return unasked(self.sandbox.run(box.with_pytest(REPORT_OPTIONS), command, bounds, reports=True))
 
     def keep_caches(self) -> None:
         """Make what its commands left in build caches the plan's."""

@@ -43,7 +43,7 @@ def test_an_attempt_and_its_task_tell_of_a_failed_check(story: Story, model: Ser
     assert (node["issues"], node["fixes"]) == (found["issues"], found["requiredFixes"])
     (row,) = story.ask("MATCH (t:Task) RETURN t.id AS id")
     assert found["next"] == [f"orchestrate retry {row['id']}"]
-    assert found["advice"] and found["issues"] == ["`python3 -m unittest -q` exited with 1."]
+    assert found["advice"] and found["issues"] == ["test_calc.Add.test_add: AssertionError: 0 != 5"]
 
     story.ok(*found["next"][0].split()[1:])
     story.ok("execute")

@@ -19,6 +19,7 @@ from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
 from orchestrator.engine.services import Services
 from orchestrator.gates.checks import judge_checks, outcome, passed_over, reused, without_answer
+from orchestrator.gates.reading import read_check
 from orchestrator.gates.scope import judge_effect, judge_outputs, judge_scope, judge_size, nested_repository
 
 
@@ -181,23 +182,27 @@ def _run(
     left_s = deadlines.seconds_left(services.clock.now())
     if outcome(result) == "infrastructure" and (left_s is None or left_s > 0):
         result = _answer(services, workspace, command, deadlines)
+    output, ended = plain(result.output), outcome(result)
+    read = read_check(command, result.exit_code, output, workspace.seen_root, result.reports)
     return Check(
         id=check_id,
         command=command,
         exit_code=result.exit_code,
-        outcome=outcome(result),
+        outcome=ended,
         duration_ms=result.duration_ms,
-        output=plain(result.output) + (f"\n[{result.ended}: {result.detail}]" if result.ended != "exited" else ""),
+        output=output + (f"\n[{result.ended}: {result.detail}]" if result.ended != "exited" else ""),
         started_at=result.started_at,
         phase=phase,
         pass_id=pass_id,
         tree=tree,
+        failures=read.failures if ended == "failed" else (),
+        tests=read.tests if ended != "infrastructure" else None,
     )
 
 
 def _answer(services: Services, workspace: Workspace, command: str, deadlines: Deadlines) -> CommandResult:
     left_s = deadlines.seconds_left(services.clock.now())
-    return workspace.run(command, timeout_s=services.settings.checks.timeout_s, within_s=left_s)
+    return workspace.run(command, timeout_s=services.settings.checks.timeout_s, within_s=left_s, reports=True)
 
 
 def _pass_id(claim: Claim) -> str:

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +15,7 @@ from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import SandboxError
 from orchestrator.domain.workspace import CommandResult
 from orchestrator.workspace.filesystem import disk, remove_folder
+from orchestrator.workspace.reports import read_reports
 from orchestrator.workspace.sandbox import bubblewrap, landlock
 from orchestrator.workspace.sandbox.runner import run_bounded
 from orchestrator.workspace.sandbox.spec import PRIVATE, CommandLimits, Launch, SandboxSpec, launcher_launch
@@ -48,14 +49,16 @@ class Sandbox:
     level: SandboxLevel
     refusal: str = ""
 
-    def run(self, spec: SandboxSpec, command: str, bounds: CommandLimits) -> CommandResult:
-        """Run a shell command. Raises SandboxError when commands are refused here."""
+    def run(self, spec: SandboxSpec, command: str, bounds: CommandLimits, *, reports: bool = False) -> CommandResult:
+        """Run a shell command, and take the reports that it leaves if they are asked for. Raises SandboxError when
+        commands are refused here."""
         if self.refusal:
             raise SandboxError(self.refusal, next_step=_WAY_OUT)
         if spec.caches:
             spec.caches.stand()
         with _private(spec.scratch) as private:
-            return run_bounded(command, lambda marker: _LAUNCHES[self.level](spec, command, private, marker), bounds)
+            result = run_bounded(command, lambda marker: _LAUNCHES[self.level](spec, command, private, marker), bounds)
+            return replace(result, reports=read_reports(private / "reports")) if reports else result
 
 
 @contextmanager

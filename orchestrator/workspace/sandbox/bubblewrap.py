@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from orchestrator.workspace.filesystem import remove_folder
 from orchestrator.workspace.sandbox.cache_layer import CacheLayer
-from orchestrator.workspace.sandbox.spec import MOST_TASKS, PRIVATE, Launch, SandboxSpec, shell
+from orchestrator.workspace.sandbox.spec import MOST_TASKS, PRIVATE, REPORTS, Launch, SandboxSpec, shell
 
 INSIDE = Path("/run/orchestrate")
 """Where the sandbox shows what is ours: the Shadow and the private HOME."""
@@ -37,7 +37,8 @@ def bubblewrap_launch(spec: SandboxSpec, command: str, private: Path, marker: in
     argv += ["--remount-ro", "/dev", "--chdir", str(spec.shown_root), "--"]
     argv += ["/bin/sh", "-c", _STARTED.format(tasks=4 * MOST_TASKS), str(marker), *shell(command)]
     environment = spec.environment_with(_CACHES if spec.caches else None)
-    return Launch(tuple(argv), Path("/"), environment | {"HOME": str(INSIDE / "home"), "TMPDIR": "/tmp"})  # noqa: S108
+    own = {"HOME": str(INSIDE / "home"), "TMPDIR": "/tmp", REPORTS: str(INSIDE / "reports")}  # noqa: S108
+    return Launch(tuple(argv), Path("/"), environment | own)
 
 
 def _plan(spec: SandboxSpec, private: Path) -> dict[Path, list[str]]:
@@ -70,7 +71,7 @@ def _caches(layer: CacheLayer) -> list[str]:
 
 
 def _writable(private: Path) -> Mapping[Path, Path]:
-    shown = (INSIDE / "home", Path("/tmp"), Path("/dev/shm"), Path("/var/tmp"))  # noqa: S108
+    shown = (INSIDE / "home", INSIDE / "reports", Path("/tmp"), Path("/dev/shm"), Path("/var/tmp"))  # noqa: S108
     return {path: private / name for path, name in zip(shown, PRIVATE, strict=True)}
 
 

@@ -13,9 +13,12 @@ from orchestrator.config.settings import Settings
 from orchestrator.workspace.sandbox import launcher
 from orchestrator.workspace.sandbox.cache_layer import CacheLayer, cache_variables
 
-PRIVATE = ("home", "tmp", "shm", "vartmp")
-"""A command's own empty folders, removed with it: HOME, what is shown as /tmp, as /dev/shm (on disk, so that it does
-not count against the machine's memory) and as /var/tmp."""
+PRIVATE = ("home", "reports", "tmp", "shm", "vartmp")
+"""A command's own empty folders, removed with it: HOME, where it leaves reports for us, what is shown as /tmp, as
+/dev/shm (on disk, so that it does not count against the machine's memory) and as /var/tmp."""
+
+REPORTS = "ORCHESTRATE_REPORTS"
+"""The variable that tells a command where it may leave reports."""
 
 MOST_TASKS = 1_024
 """Processes that a command and its children may be at once. A build with `-j` on a large machine stays below."""
@@ -78,14 +81,17 @@ class SandboxSpec:
     def as_read_only(self) -> SandboxSpec:
         """The same with the workspace read-only, and a layer over its caches. pytest fails where it cannot write its
         cache and warnings are errors, so that goes where writing is allowed."""
-        kept = self.environment.get("PYTEST_ADDOPTS", "")
-        options = f"{kept} -o cache_dir=$TMPDIR/pytest-cache".strip()
         return replace(
-            self,
+            self.with_pytest("-o cache_dir=$TMPDIR/pytest-cache"),
             read_only=True,
-            environment=dict(self.environment) | {"PYTEST_ADDOPTS": options},
             caches=self.caches and self.caches.over(self.caches.folder / "read-only"),
         )
+
+    def with_pytest(self, options: str) -> SandboxSpec:
+        """The same with further options for pytest, which puts in variables itself."""
+        kept = self.environment.get("PYTEST_ADDOPTS", "")
+        environment = dict(self.environment) | {"PYTEST_ADDOPTS": f"{kept} {options}".strip()}
+        return replace(self, environment=environment)
 
     def environment_with(self, caches: Path | None) -> dict[str, str]:
         """The environment of a command that finds its caches there; what is set otherwise has precedence."""
@@ -115,4 +121,5 @@ def launcher_launch(
     task = {"argv": shell(command), "marker": marker, "rules": rules, "network": spec.network}
     argv = (sys.executable, "-I", launcher.__file__, json.dumps(task))
     environment = spec.environment_with(spec.caches.own if spec.caches else None)
-    return Launch(argv, spec.tree, environment | {"HOME": str(private / "home"), "TMPDIR": str(private / "tmp")})
+    own = {"HOME": "home", "TMPDIR": "tmp", REPORTS: "reports"}
+    return Launch(argv, spec.tree, environment | {variable: str(private / name) for variable, name in own.items()})

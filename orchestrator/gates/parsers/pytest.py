@@ -1,0 +1,98 @@
+"""pytest, as it prints: the sections of failures and errors, the short summary, the lines of --verbose."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+
+from orchestrator.gates.parsers.told import ERROR_CHARS, Excerpt, Outcome, Told
+
+MARKS = ("= FAILURES =", "= ERRORS =", "= short test summary info =", "::")
+_SECTION = re.compile(r"=+ (.+) =+$")
+_TITLE = re.compile(r"_+ (.+) _+$")
+_TITLED = re.compile(r"(?:ERROR (?:at (?:setup|teardown) of|collecting)) ")
+_ERROR = re.compile(r"E {3}(.*)$")
+_VERBOSE = re.compile(r"(.*::.*) (PASSED|SKIPPED|XFAIL|XPASS)(?: \(.*\))? +\[ *\d+%\]$")
+_PARALLEL = re.compile(r"\[gw\d+\] \[ *\d+%\] (PASSED|SKIPPED|XFAIL|XPASS) (.*::.*)$")
+_SUMMARY = re.compile(r"(?:FAILED|ERROR|SUBFAILED(?:\([^)]*\)|\[[^\]]*\])*) (\S.*)$")
+_SHORT = "short test summary info"
+_OUTCOMES: dict[str, Outcome] = {"PASSED": "passed", "XPASS": "passed", "SKIPPED": "skipped", "XFAIL": "skipped"}
+
+
+class Traceback:
+    """One failure's section; its error is the last run of lines that begin with E."""
+
+    def __init__(self, line: str = "") -> None:
+        self.excerpt = Excerpt(*filter(None, [line]))
+        self._error: list[str] = []
+        self._going_on = False
+
+    def add(self, line: str) -> None:
+        """The section's next line."""
+        self.excerpt.add(line)
+        found = _ERROR.match(line)
+        if found:
+            self._error = [*(self._error if self._going_on else ()), found[1].strip()]
+        self._going_on = found is not None
+
+    @property
+    def error(self) -> str:
+        """The error's class and message, empty where the section has none."""
+        return "\n".join(self._error)[:ERROR_CHARS]
+
+
+Sections = dict[tuple[str, str], deque[Traceback]]
+"""The failures of each section by their titles, in order: several files may have a test of one name."""
+
+
+def parse_pytest(given: Iterable[str]) -> Iterator[Told]:
+    """What pytest tells. A failure is named by the summary, its error stands in its section, by a shorter title."""
+    sections: Sections = defaultdict(deque)
+    section = ""
+    current: Traceback | None = None
+    for line in given:
+        if line[0] == "=" and (found := _SECTION.match(line)):
+            section, current = found[1].strip("= "), None
+        elif section in ("FAILURES", "ERRORS"):
+            if line[0] == "_" and (found := _TITLE.match(line)):
+                current = Traceback(line)
+                sections[section, _TITLED.sub("", found[1], count=1)].append(current)
+            elif current:
+                current.add(line)
+        elif section == _SHORT and (found := _SUMMARY.match(line)):
+            yield _failed(found[1], "ERRORS" if line.startswith("ERROR") else "FAILURES", sections)
+        elif line.endswith("%]") or line.startswith("[gw"):
+            yield from _verbose(line)
+    yield from (_unnamed(title, part) for (_, title), parts in sections.items() for part in parts)
+
+
+def split_summary(text: str) -> tuple[str, str]:
+    """The id and the message of the summary's `id - message`; an id may hold a dash itself, in brackets."""
+    name, _, message = text.partition(" - ")
+    if "[" in name and not name.endswith("]"):
+        inner, closed, after = text.partition("] - ")
+        return (f"{inner}]", after) if closed else (text, "")
+    return name, message
+
+
+def _failed(summary: str, section: str, sections: Sections) -> Told:
+    name, message = split_summary(summary)
+    path, _, inside = name.partition("::")
+    title = inside.replace("::", ".", inside.partition("[")[0].count("::")) or path
+    parts = sections.get((section, title))
+    told = parts.popleft() if parts else Traceback()
+    error = told.error or message.removesuffix("...")
+    return Told(outcome="failed", name=name, locus=path, error=error, excerpt=str(told.excerpt) or summary)
+
+
+def _unnamed(title: str, told: Traceback) -> Told:
+    """A section that the summary does not name, or one without a summary."""
+    return Told(outcome="failed", name=title, error=told.error, excerpt=str(told.excerpt))
+
+
+def _verbose(line: str) -> Iterator[Told]:
+    if found := _VERBOSE.match(line):
+        yield Told(outcome=_OUTCOMES[found[2]], name=found[1])
+    elif found := _PARALLEL.match(line):
+        yield Told(outcome=_OUTCOMES[found[1]], name=found[2])

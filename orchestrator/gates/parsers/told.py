@@ -1,0 +1,53 @@
+"""What a parser gives, and the lines that it is given."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+LINE_CHARS = 2_000
+"""Of a line that is longer no more is read: output is hostile, and patterns look at a line more than once."""
+ERROR_CHARS = 4_000
+"""Of an error's message no more is kept: many times what a signature has."""
+EXCERPT_CHARS = 2_000
+_EXCERPT_LINES = 40
+_LINE = re.compile(r"[^\r\n]+")
+
+Outcome = Literal["passed", "failed", "skipped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """One thing that a tool tells of: a test, else (`rule`) a rule that is broken or what does not compile. `name`
+    stays the same from run to run and is empty where there is none; `error` is the error's class and message as they
+    were printed, `excerpt` the part of the output that is about it."""
+
+    outcome: Outcome
+    name: str = ""
+    package: str = ""
+    locus: str = ""
+    error: str = ""
+    excerpt: str = ""
+    rule: bool = False
+
+
+def lines(output: str) -> Iterator[str]:
+    """The lines that hold anything, one after the other, each cut to what is looked at."""
+    return (found.group()[:LINE_CHARS] for found in _LINE.finditer(output))
+
+
+class Excerpt:
+    """The last lines of one part of an output."""
+
+    def __init__(self, *first: str) -> None:
+        self._lines: deque[str] = deque(first, maxlen=_EXCERPT_LINES)
+
+    def add(self, line: str) -> None:
+        """One line more."""
+        self._lines.append(line)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines)[-EXCERPT_CHARS:]
