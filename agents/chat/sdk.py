@@ -4,6 +4,7 @@ typed transform of 400 messages takes 50 ms and changes nothing. The only module
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
@@ -60,6 +61,7 @@ class OpenAISdk:
         # A proxy of the environment never stands between us and a loopback endpoint. No redirect is followed: what we
         # send, headers that hold a key among it, goes to the host that it was paired with and to no other.
         http = openai.DefaultHttpxClient(
+            verify=certificates(self._endpoint),
             trust_env=not self._endpoint.loopback,
             timeout=timeout,
             event_hooks={"request": [line.watch]},
@@ -105,9 +107,12 @@ class AnthropicSdk:
         """A client that does not retry by itself, and that takes no credentials, headers or tracing from the
         environment: what goes to an endpoint is what was paired with it."""
         library, timeout = self._library, self._library.Timeout(total_s + LATER_S, connect=idle_s)
-        trust_env, hooks = not self._endpoint.loopback, {"request": [line.watch]}
         http = library.DefaultHttpxClient(
-            trust_env=trust_env, timeout=timeout, follow_redirects=False, event_hooks=hooks
+            verify=certificates(self._endpoint),
+            trust_env=not self._endpoint.loopback,
+            timeout=timeout,
+            event_hooks={"request": [line.watch]},
+            follow_redirects=False,
         )
         client: anthropic.Anthropic = library.Anthropic(
             api_key=self._endpoint.key or "none",
@@ -128,6 +133,13 @@ class AnthropicSdk:
     def get(self, client: anthropic.Anthropic, path: str) -> AbstractContextManager[httpx2.Response]:
         """Open what stands at a path, or at an address, unread."""
         return got(client, path, headers=self._headers, stream_cls=self._library.Stream[Any])
+
+
+def certificates(endpoint: ModelEndpoint) -> ssl.SSLContext | bool:
+    """Whom a connection trusts: True for the certificates of this machine. To read them takes 40 ms, so that where no
+    connection is encrypted, to plain HTTP on this machine, which no proxy stands before, nobody is trusted."""
+    plain = endpoint.loopback and urlsplit(endpoint.base_url).scheme == "http"
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True
 
 
 def messages_base_url(base_url: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from orchestrator.cli import COMMANDS
@@ -24,8 +25,17 @@ FOREIGN = ("tests/plans", "tests/data", "tests/house", ".venv", "node_modules")
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
-CODE = modules()
-TESTS = modules(packages=("tests",))
+
+@cache
+def code() -> list[Module]:
+    """The packages, parsed when a test asks first: every process of a run imports this file."""
+    return modules()
+
+
+@cache
+def tests() -> list[Module]:
+    """The tests, likewise."""
+    return modules(packages=("tests",))
 
 
 def definitions(tree: ast.Module) -> Iterator[Definition]:
@@ -57,7 +67,7 @@ def test_every_test_says_in_a_sentence_what_it_shows() -> None:
     """A test without a docstring is no statement about behaviour."""
     silent = [
         place(module, node)
-        for module in TESTS
+        for module in tests()
         for node in definitions(module.tree)
         if node.name.startswith("test_") and not ast.get_docstring(node)
     ]
@@ -68,33 +78,33 @@ def test_no_name_uses_a_word_that_means_nothing() -> None:
     """Manager, Handler, Helper, Context, Data, Info, process and utils are no names."""
     found = [
         place(module, node)
-        for module in CODE
+        for module in code()
         for node in definitions(module.tree)
         if words(FIELD_TERM.sub("", node.name)) & BANNED
     ]
     assert found == []
-    assert [module.path for module in CODE if words(FIELD_TERM.sub("", module.path.stem)) & BANNED] == []
+    assert [module.path for module in code() if words(FIELD_TERM.sub("", module.path.stem)) & BANNED] == []
 
 
 def test_functions_and_files_can_be_read_in_one_sitting() -> None:
     """No function is longer than 40 lines and no file than 300, whichever they are, a test's file too."""
-    assert measures.long_functions(CODE) == []
-    assert measures.long_files([*CODE, *TESTS]) == []
+    assert measures.long_functions(code()) == []
+    assert measures.long_files([*code(), *tests()]) == []
 
 
 def test_a_name_has_one_home() -> None:
     """No two files define a class, an alias or a public function of one name: who reads it need not ask which."""
-    assert measures.shared_names(CODE) == {}
+    assert measures.shared_names(code()) == {}
 
 
 def test_values_of_many_fields_are_constructed_by_keyword() -> None:
     """More than five positional arguments cannot be told apart."""
-    assert measures.long_constructions(CODE) == []
+    assert measures.long_constructions(code()) == []
 
 
 def test_the_formatter_looks_at_every_line() -> None:
     """What it makes unreadable is written in another way."""
-    assert measures.format_skips(CODE) == []
+    assert measures.format_skips(code()) == []
 
 
 def test_no_text_cites_what_its_reader_does_not_have() -> None:
@@ -112,7 +122,7 @@ def test_our_own_code_is_not_mocked() -> None:
     """No test imports unittest.mock, and none patches attributes of ours into something else."""
     mocking = [
         str(module.path)
-        for module in TESTS
+        for module in tests()
         for node in ast.walk(module.tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
         and any("mock" in alias.name for alias in node.names) | ("mock" in (getattr(node, "module", "") or ""))
@@ -132,7 +142,7 @@ def test_no_cypher_is_glued_from_strings() -> None:
     clause = re.compile(r"\b(MATCH|MERGE|CREATE|UNWIND|DETACH DELETE)\b.*[({]")
     glued = [
         f"{module.path}:{node.lineno}"
-        for module in CODE
+        for module in code()
         for node in ast.walk(module.tree)
         if isinstance(node, ast.JoinedStr)
         and any(isinstance(part, ast.Constant) and clause.search(str(part.value)) for part in node.values)
@@ -143,7 +153,7 @@ def test_no_cypher_is_glued_from_strings() -> None:
 def test_messages_name_commands_that_exist() -> None:
     """`orchestrate WORD` in a string or a preamble is advice that can be followed."""
     named = re.compile(r"`orchestrate ([a-z]+)")
-    said = [(module.path, text) for module in CODE for text in _strings(module.tree)]
+    said = [(module.path, text) for module in code() for text in _strings(module.tree)]
     found = [(path.name, word) for path, text in [*said, *texts("preambles")] for word in named.findall(text)]
     assert found
     assert [(name, word) for name, word in found if word not in COMMANDS] == []
@@ -157,7 +167,7 @@ def test_every_public_definition_has_a_docstring() -> None:
     """Public functions and classes of both packages say what they take, give and raise."""
     silent = [
         place(module, node)
-        for module in CODE
+        for module in code()
         for node in module.tree.body
         if isinstance(node, Definition) and not node.name.startswith("_") and not ast.get_docstring(node)
     ]

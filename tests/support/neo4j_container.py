@@ -119,7 +119,9 @@ def _start_container(name: str) -> dict[str, str]:
     container: Any = Neo4jContainer(IMAGE, username="neo4j", password=secrets.token_hex(12))
     container.with_name(name)
     container.with_env("NEO4J_server_memory_heap_max__size", "512m")
-    container.with_env("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")  # too short a life to optimise for
+    container.with_env("NEO4J_dbms_cypher_min__replan__interval", "1h")  # whatever tests do to its statistics
+    # Too short a life to optimise for; but room for what is compiled, else it is thrown away and compiled again.
+    container.with_env("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=200m")
     container.start()  # waits for its log to say that it is ready, two minutes at most
     return {
         "NEO4J_URI": container.get_connection_url(),

@@ -77,9 +77,8 @@ def _writable(private: Path) -> Mapping[Path, Path]:
 
 def _needs_mount(path: Path, spec: SandboxSpec, plan: Mapping[Path, list[str]]) -> bool:
     """Only what lies under a mask has to be brought back; never what is ours, or where the workspace will stand."""
-    if any(path.is_relative_to(ours) for ours in (spec.shown_root, *spec.masked)):
-        return False
-    return any(path.is_relative_to(mask) for mask in plan)
+    above = {path, *path.parents}
+    return above.isdisjoint((spec.shown_root, *spec.masked)) and not above.isdisjoint(plan)
 
 
 def _resolvers() -> Iterator[Path]:

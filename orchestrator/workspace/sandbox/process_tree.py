@@ -84,7 +84,8 @@ def _number(pid: int | str, file: str, at: int) -> int:
     """A number in one of a process's files, 0 where it cannot be had. The process's name in stat, in parentheses, may
     hold anything, so it is counted from the last parenthesis."""
     try:
-        return int((_PROC / str(pid) / file).read_bytes().rpartition(b")")[2].split()[at])
+        with open(f"{_PROC}/{pid}/{file}", "rb") as told:  # noqa: PTH123  a Path takes longer than the reading
+            return int(told.read().rpartition(b")")[2].split()[at])
     except (OSError, IndexError, ValueError):
         return 0
 

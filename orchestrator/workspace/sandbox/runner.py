@@ -107,7 +107,7 @@ class _Watch:
 
     def follow(self) -> None:
         """Collect output until it exits or a bound is reached."""
-        self._last_output = self.began
+        self._last_output, self._next_measure = self.began, self.began + MEASURE_S
         with self._reader() as reader, _exit_of(self.running.pid, reader):
             while self.running.poll() is None and self.ended == "exited":
                 for key, _ in reader.select(TICK_S):

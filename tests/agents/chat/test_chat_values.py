@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,11 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.chat.completions import Completions
+from agents.chat.endpoint import model_endpoint
 from agents.chat.estimate import Estimator, text_tokens
 from agents.chat.failures import MalformedReplyError
 from agents.chat.json_tools import tool_calls_in_text
 from agents.chat.limiter import TokenBucket
+from agents.chat.sdk import certificates
 from agents.chat.wire import decode_reply
+from orchestrator.config.settings import ModelSettings
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -224,3 +228,20 @@ def test_calls_without_ids_or_with_the_same_get_their_own() -> None:
     found = Completions().reply({"choices": [{"message": {"tool_calls": calls}}]}).calls
     assert len({call.call_id for call in found}) == 4
     assert [call.arguments_json for call in found] == ['{"a": 1}', "{}"] * 2
+
+
+@pytest.mark.parametrize(
+    ("address", "read"),
+    [
+        ("http://127.0.0.1:8000/v1", False),
+        ("http://[::1]/v1", False),
+        ("https://localhost/v1", True),
+        ("http://models.example.org/v1", True),
+        ("https://api.openai.com/v1", True),
+    ],
+)
+def test_certificates_are_read_unless_no_connection_is_encrypted(address: str, read: bool) -> None:
+    """Plain HTTP to this machine needs none, and then nobody is trusted; before another host a proxy may stand."""
+    settings = ModelSettings(name="m", base_url=address, api_key_env="KEY")
+    trusted = certificates(model_endpoint(settings, {"KEY": "sk-0123456789"}))
+    assert trusted is True if read else isinstance(trusted, ssl.SSLContext) and trusted.get_ca_certs() == []
