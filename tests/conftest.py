@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 
 from tests.support.by_file import ByFile
@@ -36,9 +40,12 @@ TESTS = Path(__file__).parent
 SLOWEST_FIRST = ("stories", "store", "cli", "test_readme.py", "workspace", "replay", "reports", "agents")
 """Rooms, so ordered that no long test is left for the end, when the other test processes have nothing to do."""
 
-# A busy machine is no defect: what an example may take is bounded by pytest-timeout alone. Half of Hypothesis's number
-# of examples a run: they differ from run to run, and a property is broken by few of its first or by rare ones.
-settings.register_profile("orchestrate", deadline=None, print_blob=True, max_examples=50)
+# A busy machine is no defect: what an example and its making may take is bounded by pytest-timeout alone. Half of
+# Hypothesis's number of examples a run: they differ from run to run, and a property is broken by few of its first or
+# by rare ones.
+settings.register_profile(
+    "orchestrate", deadline=None, print_blob=True, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("orchestrate")
 
 
@@ -55,8 +62,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than cores (`-n auto`): tests wait for servers, signals and timeouts."""
-    return (os.cpu_count() or 1) + 1
+    """Two processes more than cores (`-n auto`): tests wait for servers, signals and timeouts."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -71,18 +78,48 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: _place(_room(item)))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """What finds the tests is not traced, which would take most of the time; what the import of a measured module runs
+    is, in one process."""
+    if "PYTEST_XDIST_WORKER" not in os.environ and _measuring(session.config):
+        _import_measured()
+    with _untraced(session.config):
+        return (yield)
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """What does not count as covering is not traced, nor what is set up for it (as pytest-cov's own mark would be)."""
-    measuring = item.config.pluginmanager.getplugin("_cov")
-    controller = getattr(measuring, "cov_controller", None)
-    if controller is None or _covers(item):
+    if _covers(item):
         return (yield)
+    with _untraced(item.config):
+        return (yield)
+
+
+def _measuring(config: pytest.Config) -> Any:
+    """What measures the coverage, if anything does."""
+    return getattr(config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+
+
+@contextmanager
+def _untraced(config: pytest.Config) -> Iterator[None]:
+    controller = _measuring(config)
+    if controller is None:
+        yield
+        return
     controller.pause()
     try:
-        return (yield)
+        yield
     finally:
         controller.resume()
+
+
+def _import_measured() -> None:
+    for room in MEASURED:
+        package = importlib.import_module(f"orchestrator.{room}")
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
 
 
 def _covers(item: pytest.Item) -> bool:

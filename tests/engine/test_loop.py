@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.domain.errors import ContextLengthError, ModelRefusedError, ModelUnavailableError, ReplyLostError
@@ -86,7 +86,7 @@ def _walk(workspaces: ShadowWorkspaces, says: list[Said], **options: Any) -> Wal
 
 
 @given(says=MODELS, budget=st.integers(1, 9), grant=st.integers(0, 9), limits=LIMITS)
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 def test_whatever_the_model_does_the_loop_holds(
     workspaces: ShadowWorkspaces, says: list[Said], budget: int, grant: int, limits: GuardLimits
 ) -> None:
@@ -167,7 +167,7 @@ def _replayable(walked: Walked) -> None:
 
 
 @given(says=MODELS)
-@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12)
 def test_the_same_script_and_clock_record_the_same_bits(workspaces: ShadowWorkspaces, says: list[Said]) -> None:
     """Two runs of one script under a fixed clock record identical events and send identical requests."""
     one, other = (_walk(workspaces, says) for _ in range(2))
