@@ -137,11 +137,9 @@ def checked(story: Story, base_url: str, **settings: str) -> tuple[int, dict[str
 def test_a_misbehaving_endpoint_is_one_clear_line(
     fresh: Story, answer: Answer, code: int, check: str, says: str
 ) -> None:
-    """What cannot be worked with fails with exit code 4, what can is a warning; neither takes longer than timeouts."""
-    began = time.monotonic()
+    """What cannot be worked with fails with exit code 4, what can is a warning; whatever hangs is left at the timeout."""
     with odd_endpoint(answer) as endpoint:
         ended, lines = checked(fresh, endpoint.base_url)
-    assert time.monotonic() - began < 30
     line = lines[check]
     assert says in line["seen"] and "\n" not in line["seen"] and len(line["seen"]) < 1_500
     assert (ended, line["verdict"] == "fail") == (code, code == 4)

@@ -29,7 +29,7 @@ def test_a_runs_deadline_is_not_refilled_by_a_restart(story: Story, model: Serve
     story.ok("execute", "--resume", "--deadline", "10m")
 
 
-SLEEPS = {"calls": [call("run_command", command=f"sleep 2; echo slept {n}")["call"] for n in range(6)]}
+SLEEPS = {"calls": [call("run_command", command=f"sleep 60; echo slept {n}")["call"] for n in range(6)]}
 
 
 DEADLINES = {
@@ -43,7 +43,7 @@ DEADLINES = {
 
 @pytest.mark.parametrize("level", DEADLINES)
 def test_no_call_begins_behind_a_deadline_and_no_command_outlives_it(story: Story, model: Serve, level: str) -> None:
-    """One reply with six commands of two seconds under three: what runs at the deadline is ended and says why, the
+    """One reply with six commands of a minute under three seconds: what runs at the deadline is ended and says why, the
     others are refused."""
     environ, flags = DEADLINES[level]
     story.environ.update(environ, ORCHESTRATE_RUN_MAX_STOPPED_ATTEMPTS="1")
@@ -54,12 +54,9 @@ def test_no_call_begins_behind_a_deadline_and_no_command_outlives_it(story: Stor
 
     assert done.returncode == 1, done.stderr
     rows = story.ask("MATCH (c:ToolCall) RETURN c.status AS s, c.result AS r, c.durationMs AS ms ORDER BY c.seq")
-    ran = [row for row in rows if row["s"] in ("ok", "error")]
-    assert [row["s"] for row in rows] == [*(row["s"] for row in ran), *["refused"] * (6 - len(ran))]
-    assert 1 <= len(ran) <= 2
-    assert ran[-1]["s"] == "error"
-    assert "deadline" in ran[-1]["r"]
-    assert sum(row["ms"] for row in ran) < 3_900
+    assert [row["s"] for row in rows] == ["error", *["refused"] * 5]
+    assert "deadline" in rows[0]["r"]
+    assert rows[0]["ms"] < 60_000
     guard, of_level = ("deadline", "") if level == "attempt" else ("ledger", level.partition("'")[0])
     assert guard_verdicts(story, guard, of_level)[-1] == ("stop", "deadline")
 

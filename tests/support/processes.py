@@ -11,12 +11,12 @@ from collections.abc import Callable
 from tests.support.forked import Forked
 
 
-def wait_until(seen: Callable[[], bool], seconds: float = 30) -> None:
+def wait_until(seen: Callable[[], bool], seconds: float = 100) -> None:
     """Wait for something to be seen, with a bound."""
     assert eventually(seen, seconds), "waited in vain"
 
 
-def eventually(true: Callable[[], bool], seconds: float = 30) -> bool:
+def eventually(true: Callable[[], bool], seconds: float = 100) -> bool:
     """Whether it becomes true in time."""
     deadline = time.monotonic() + seconds
     while not (found := true()) and time.monotonic() < deadline:
