@@ -137,7 +137,7 @@ def checked(story: Story, base_url: str, **settings: str) -> tuple[int, dict[str
 def test_a_misbehaving_endpoint_is_one_clear_line(
     fresh: Story, answer: Answer, code: int, check: str, says: str
 ) -> None:
-    """What cannot be worked with fails with exit code 4, what can is a warning; whatever hangs is left at the timeout."""
+    """What cannot be worked with fails with exit code 4, what can is a warning; what hangs is left."""
     with odd_endpoint(answer) as endpoint:
         ended, lines = checked(fresh, endpoint.base_url)
     line = lines[check]
