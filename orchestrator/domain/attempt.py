@@ -39,6 +39,9 @@ CheckPhase = Literal["verification", "merge", "baseline"]
 """What a command is run over: the work that was handed in, its merge with the run's head, or what was there before."""
 
 
+CheckOutcome = Literal["passed", "failed", "infrastructure"]
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One verification command's outcome over `tree`. `infrastructure` means that it could not give an answer.
@@ -49,7 +52,7 @@ class Check:
     id: str
     command: str
     exit_code: int | None
-    outcome: Literal["passed", "failed", "infrastructure"]
+    outcome: CheckOutcome
     duration_ms: float
     output: str
     started_at: datetime

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Literal
 
-from orchestrator.domain.attempt import Check, CheckPhase
+from orchestrator.domain.attempt import Check, CheckOutcome, CheckPhase
 from orchestrator.domain.failure import Failure, ShownFailure
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.text import counted
@@ -23,7 +22,7 @@ MOST_FINDINGS = 50
 """Failures of one check that are a finding each."""
 
 
-def outcome(result: CommandResult) -> Literal["passed", "failed", "infrastructure"]:
+def outcome(result: CommandResult) -> CheckOutcome:
     """Exit 0 passed, another exit failed; killed, timed out, not startable or not found gave no answer."""
     if result.ended != "exited" or result.exit_code is None or result.exit_code in _NO_ANSWER:
         return "infrastructure"

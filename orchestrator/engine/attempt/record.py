@@ -118,9 +118,7 @@ class AttemptRecord:
             "follows": start.earlier[-1].id if start.earlier else None,
         }
         self._services.writer.describe_attempt(self._claim, described)
-        if (
-            start.earlier and start.earlier[-1].status == "interrupted"
-        ):  # its process may have died before it wrote them
+        if start.earlier and start.earlier[-1].status == "interrupted":  # its process may not have written them
             write_artefacts_of(self._services, task)
         self._services.listener(
             TaskClaimed(

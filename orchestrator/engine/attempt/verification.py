@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from orchestrator.domain.ansi import plain
 from orchestrator.domain.attempt import Check, CheckPhase, VerificationResult
 from orchestrator.domain.errors import ToolError
 from orchestrator.domain.finding import Finding
@@ -18,8 +17,9 @@ from orchestrator.engine.attempt.record import Deadlines
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
 from orchestrator.engine.services import Services
-from orchestrator.gates.checks import judge_checks, outcome, passed_over, reused, without_answer
-from orchestrator.gates.reading import read_check
+from orchestrator.gates.answer import Answer, read_answer
+from orchestrator.gates.checks import judge_checks, passed_over, reused, without_answer
+from orchestrator.gates.decision_file import asked_command, is_decision_command
 from orchestrator.gates.scope import judge_effect, judge_outputs, judge_scope, judge_size, nested_repository
 
 
@@ -178,31 +178,33 @@ def _run(
     pass_id: str,
     tree: str,
 ) -> Check:
-    result = _answer(services, workspace, command, deadlines)
+    result, answer = _answer(services, workspace, command, check_id, deadlines)
     left_s = deadlines.seconds_left(services.clock.now())
-    if outcome(result) == "infrastructure" and (left_s is None or left_s > 0):
-        result = _answer(services, workspace, command, deadlines)
-    output, ended = plain(result.output), outcome(result)
-    read = read_check(command, result.exit_code, output, workspace.seen_root, result.reports)
+    if answer.outcome == "infrastructure" and (left_s is None or left_s > 0):
+        result, answer = _answer(services, workspace, command, check_id, deadlines)
     return Check(
         id=check_id,
         command=command,
         exit_code=result.exit_code,
-        outcome=ended,
+        outcome=answer.outcome,
         duration_ms=result.duration_ms,
-        output=output + (f"\n[{result.ended}: {result.detail}]" if result.ended != "exited" else ""),
+        output=answer.output,
         started_at=result.started_at,
         phase=phase,
         pass_id=pass_id,
         tree=tree,
-        failures=read.failures if ended == "failed" else (),
-        tests=read.tests if ended != "infrastructure" else None,
+        failures=answer.failures,
+        tests=answer.tests,
     )
 
 
-def _answer(services: Services, workspace: Workspace, command: str, deadlines: Deadlines) -> CommandResult:
-    left_s = deadlines.seconds_left(services.clock.now())
-    return workspace.run(command, timeout_s=services.settings.checks.timeout_s, within_s=left_s, reports=True)
+def _answer(
+    services: Services, workspace: Workspace, command: str, check_id: str, deadlines: Deadlines
+) -> tuple[CommandResult, Answer]:
+    left_s, timeout_s = deadlines.seconds_left(services.clock.now()), services.settings.checks.timeout_s
+    asked = asked_command(command, check_id) if is_decision_command(command) else command
+    result = workspace.run(asked, timeout_s=timeout_s, within_s=left_s, reports=True)
+    return result, read_answer(command, check_id, result, workspace.seen_root)
 
 
 def _pass_id(claim: Claim) -> str:
