@@ -97,7 +97,8 @@ def discover(folder: Path, environ: Mapping[str, str]) -> UserRepository:
     git = Git(git_dir=git_dir, work_tree=root, users=True, environ=environ)
     branch = _line(git, "symbolic-ref", "--quiet", "--short", "HEAD")
     home = environ.get("ORCHESTRATE_HOME", "")
-    looking = replace(git, emptied=_filters(git))
+    configured = _configured(git)
+    looking = replace(git, emptied=configured.filters)
     dirty = looking("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all").fields()
     return UserRepository(
         root=root,
@@ -107,8 +108,8 @@ def discover(folder: Path, environ: Mapping[str, str]) -> UserRepository:
         head=_head(git, root),
         branch=branch,
         default_branch=_default_branch(git) or branch,
-        remote=_remote(git),
-        identity=_identity(git),
+        remote=configured.remote,
+        identity=configured.identity,
         dirty=tuple(entry[3:] for entry in dirty),
         submodules=(root / ".gitmodules").is_file(),
     )
@@ -117,11 +118,25 @@ def discover(folder: Path, environ: Mapping[str, str]) -> UserRepository:
 _CHECKOUT = "Name a checkout with -C DIR; of a bare repository make one with git clone."
 
 
-def _filters(git: Git) -> tuple[str, ...]:
-    """The filters that the repository's own configuration names: programs that git would run over changed files. The
-    user's, such as that of git-lfs, stay."""
-    listed = git.ask("config", "--null", "--show-scope", "--name-only", "--get-regexp", r"^filter\.").fields()
-    return tuple(name for scope, name in zip(listed[::2], listed[1::2], strict=True) if scope in ("local", "worktree"))
+@dataclass(frozen=True, slots=True)
+class _Configured:
+    """What is read of git's configuration, in one call. `filters` are those that the repository's own names: programs
+    that git would run over changed files. The user's, such as that of git-lfs, stay."""
+
+    identity: Identity
+    remote: str
+    filters: tuple[str, ...]
+
+
+_READ = r"^(user\.(name|email)|remote\..*\.url|filter\..*)$"
+
+
+def _configured(git: Git) -> _Configured:
+    listed = git.ask("config", "--null", "--show-scope", "--get-regexp", _READ).fields()
+    settings = [(scope, *entry.partition("\n")[::2]) for scope, entry in zip(listed[::2], listed[1::2], strict=True)]
+    values = {name: value.strip() for _, name, value in settings}  # of several the last counts
+    own = (name for scope, name, _ in settings if scope in ("local", "worktree") and name.startswith("filter."))
+    return _Configured(_identity(values), _remote(values), tuple(dict.fromkeys(own)))
 
 
 def _locate(folder: Path, environ: Mapping[str, str]) -> tuple[Path, Path, Path]:
@@ -188,12 +203,11 @@ def _default_branch(git: Git) -> str:
     return ""
 
 
-def _remote(git: Git) -> str:
-    names = git.ask("remote").text.split()
-    if not names:
-        return ""
-    name = "origin" if "origin" in names else names[0]
-    return without_credentials(_line(git, "config", "--get", f"remote.{name}.url"))
+def _remote(values: Mapping[str, str]) -> str:
+    """The address of origin, else of the first remote."""
+    addresses = {name: value for name, value in sorted(values.items()) if name.startswith("remote.")}
+    first = next(iter(addresses.values()), "")
+    return without_credentials(addresses.get("remote.origin.url", first))
 
 
 def without_credentials(url: str) -> str:
@@ -204,6 +218,6 @@ def without_credentials(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def _identity(git: Git) -> Identity:
-    name, email = (_line(git, "config", "--get", key) for key in ("user.name", "user.email"))
+def _identity(values: Mapping[str, str]) -> Identity:
+    name, email = values.get("user.name"), values.get("user.email")
     return Identity(name, email) if name and email else Identity(OUR_NAME, OUR_EMAIL)

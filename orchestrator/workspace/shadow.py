@@ -83,10 +83,10 @@ class Shadow:
 
     def tree_of(self, revision: str) -> str:
         """The tree id of a commit or tree. Raises WorkspaceError when the Shadow does not hold it."""
-        found = self.git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{tree}}")
-        if found.code != 0:
-            raise WorkspaceError(f"The Shadow holds no commit or tree {revision!r}.")
-        return found.text
+        try:
+            return str(self.objects().revparse_single(f"{revision}^{{tree}}").id)
+        except (KeyError, ValueError, pygit2.GitError) as error:
+            raise WorkspaceError(f"The Shadow holds no commit or tree {revision!r}.") from error
 
     def merge(self, *, head: str, base: str, tree: str, message: str, trailers: Mapping[str, str]) -> MergeCommit:
         """One commit on `head` with what changed from `base` to `tree`, anchored; no branch moves. Both sides become
@@ -168,14 +168,10 @@ def with_trailers(message: str, trailers: Mapping[str, str]) -> str:
 def _create(shadow: Shadow) -> None:
     new = shadow.home / "shadow.new"
     shutil.rmtree(new, ignore_errors=True)
-    source = str(shadow.repository.common_dir)
-    Git(users=True)(
-        "clone", "--quiet", "--bare", "--no-tags", "--no-reject-shallow", "--template=", source, str(new), seconds=3_600
-    )
-    git = Git(git_dir=new)
-    for key, value in _CONFIG.items():
-        git("config", key, value)
-    git("config", "--remove-section", "remote.origin")
+    config = (f"--config={key}={value}" for key, value in _CONFIG.items())
+    options = ("--quiet", "--bare", "--no-tags", "--no-reject-shallow", "--template=", *config)
+    Git(users=True)("clone", *options, str(shadow.repository.common_dir), str(new), seconds=3_600)
+    Git(git_dir=new)("config", "--remove-section", "remote.origin")
     with disk(f"{shadow.git_dir} cannot be made"):
         (new / "info").mkdir(exist_ok=True)
         (new / "info" / "attributes").write_text(_ATTRIBUTES)
