@@ -33,7 +33,7 @@ def code() -> list[Module]:
 
 
 @cache
-def tests() -> list[Module]:
+def suite() -> list[Module]:
     """The tests, likewise."""
     return modules(packages=("tests",))
 
@@ -67,7 +67,7 @@ def test_every_test_says_in_a_sentence_what_it_shows() -> None:
     """A test without a docstring is no statement about behaviour."""
     silent = [
         place(module, node)
-        for module in tests()
+        for module in suite()
         for node in definitions(module.tree)
         if node.name.startswith("test_") and not ast.get_docstring(node)
     ]
@@ -89,7 +89,7 @@ def test_no_name_uses_a_word_that_means_nothing() -> None:
 def test_functions_and_files_can_be_read_in_one_sitting() -> None:
     """No function is longer than 40 lines and no file than 300, whichever they are, a test's file too."""
     assert measures.long_functions(code()) == []
-    assert measures.long_files([*code(), *tests()]) == []
+    assert measures.long_files([*code(), *suite()]) == []
 
 
 def test_a_name_has_one_home() -> None:
@@ -122,7 +122,7 @@ def test_our_own_code_is_not_mocked() -> None:
     """No test imports unittest.mock, and none patches attributes of ours into something else."""
     mocking = [
         str(module.path)
-        for module in tests()
+        for module in suite()
         for node in ast.walk(module.tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
         and any("mock" in alias.name for alias in node.names) | ("mock" in (getattr(node, "module", "") or ""))
