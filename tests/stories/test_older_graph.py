@@ -121,6 +121,8 @@ def test_show_tells_an_older_attempt_call_by_call(read: Answers) -> None:
     assert (turns[-1]["callsUsed"], turns[-1]["callsLimit"]) == (4, 6)
     assert {(turn["cacheWriteTokens"], turn["reasoningTokens"]) for turn in turns} == {(0, 0)}
     assert "sleep 30" in read["screen"]
+    begun = read["cut off"]["attempt"]
+    assert (begun["strategy"], begun["stage"]) == ("after_stop", 1), "stage 2 once said that the one before was stopped"
 
 
 def test_show_tells_why_an_older_attempt_was_stopped(read: Answers) -> None:
@@ -174,6 +176,8 @@ def test_an_upgrade_refills_no_budget(older: Story, continued: Answers) -> None:
 def test_a_cut_off_attempt_of_an_older_release_goes_on_with_its_work(older: Story, continued: Answers) -> None:
     """Its successor finds the file that it had written when it was killed."""
     assert older.ask(NEW_CALLS)[0] == {"tool": "read_file", "status": "ok"}
+    (begun,) = older.ask("MATCH (a:Attempt {taskKey: 'notes', number: 3}) RETURN a.strategy AS how, a.stage AS stage")
+    assert begun == {"how": "after_stop", "stage": 1}
 
 
 def test_what_went_on_is_judged_over_what_came_before(older: Story, continued: Answers) -> None:
