@@ -47,7 +47,8 @@ class Check:
     """One verification command's outcome over `tree`. `infrastructure` means that it could not give an answer.
     `reused_from` is the id of the check that ran, where this one did not: the same command had passed over the same
     tree, and what follows is that check's, but for `phase`, `pass_id`, `started_at` and a duration of 0. `failures` are
-    what it showed, `tests` those that its tool told of (None: it tells none, or they were not kept)."""
+    what it showed, `tests` those that its tool told of (None: it tells none, or they were not kept). `as_before` says
+    that it failed, and in no way in which it did not fail over the commit under the work."""
 
     id: str
     command: str
@@ -62,6 +63,7 @@ class Check:
     reused_from: str | None = None
     failures: tuple[ShownFailure, ...] = ()
     tests: TestsSeen | None = None
+    as_before: bool = False
 
 
 Trend = Literal["first", "progress", "changed", "stalled", "no_change", "oscillating"]

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from orchestrator.domain.attempt import AttemptResult, AttemptSummary, Check, Owner
+from orchestrator.domain.baseline import Baseline
 from orchestrator.domain.events import Event
 from orchestrator.domain.lifecycle import RunStatus
 from orchestrator.domain.plan import Plan, PlanningRound, Repository
@@ -66,6 +67,9 @@ class GraphWriter(Protocol):
 
     def record_checks(self, claim: Claim, checks: Sequence[Check]) -> None:
         """Attach checks to the attempt."""
+
+    def record_baseline(self, baseline: Baseline) -> None:
+        """Attach a baseline with its checks to its run."""
 
     def begin_review(self, claim: Claim, review: Review) -> None:
         """Create the Review node (passed, score null) so that its turns can hang on it."""

@@ -7,10 +7,12 @@ needs of the graph is in graph_ports.py. Every port has one real implementation 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
 from orchestrator.domain.assignment import Assignment, GrantRequest, PlanningAssignment, ReviewAssignment
+from orchestrator.domain.attempt import Check
 from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult, TurnNotice
 from orchestrator.domain.workspace import AbsentFile, CommandResult, FileChange, MergeCommit
 
@@ -105,8 +107,25 @@ class Workspace(Protocol):
         """Remove the worktree; its snapshots stay. Safe to call twice."""
 
 
+class Measured(Protocol):
+    """What commands showed over trees in an environment like this one, whoever ran them."""
+
+    def alone(self, tree: str) -> AbstractContextManager[None]:
+        """Be the only one, of all processes, who measures this tree."""
+
+    def of(self, tree: str, command: str) -> Check | None:
+        """What the command showed over the tree; None where nobody knows."""
+
+    def keep(self, check: Check) -> None:
+        """Remember an answer."""
+
+
 class Workspaces(Protocol):
     """The Shadow of one repository."""
+
+    @property
+    def measured(self) -> Measured:
+        """What commands showed over its trees."""
 
     @property
     def sandbox_level(self) -> str:

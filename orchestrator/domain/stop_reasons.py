@@ -1,7 +1,6 @@
 """The one taxonomy of ends: every code with its words, its sentence, what to do next, whose fault it was.
 
-`{observed}` and `{limit}` are the figures the bound was judged by; guards take their messages from here, so that
-prompt, log, error and enforcement name the same number.
+`{observed}` and `{limit}` are the figures that the bound was judged by: whoever tells them names the same numbers.
 """
 
 from __future__ import annotations
@@ -167,6 +166,13 @@ _ATTEMPT = (
         "A verification command could not give an answer {observed} times in a row; the limit is {limit}.",
         "Make the command run here by hand: a missing program, a timeout or a signal is no finding about the work.",
         fault="infrastructure",
+    ),
+    StopReason(
+        "baseline_unavailable",
+        "no baseline",
+        "A verification command gives no answer before any work, so nobody could tell what the work changes.",
+        "Make it run in a clean checkout, or take it out of verification; then `orchestrate execute --resume`.",
+        fault="outage",
     ),
     StopReason(
         "gave_up",

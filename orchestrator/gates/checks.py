@@ -60,11 +60,11 @@ def without_answer(checks: Iterable[Check]) -> tuple[Check, ...]:
 
 
 def passed_over(tree: str, checks: Iterable[Check]) -> Mapping[str, Check]:
-    """The checks that passed over this very tree, by command: the first of each, which is the one that ran. Neither a
-    failure nor a check that gave no answer is kept: both are tried again."""
+    """The checks that passed over this very tree, or failed there as they did before, by command: the first of each,
+    which is the one that ran. Neither a new failure nor a check that gave no answer is kept: both are tried again."""
     passed: dict[str, Check] = {}
     for check in checks:
-        if check.tree == tree and check.outcome == "passed":
+        if check.tree == tree and (check.outcome == "passed" or check.as_before):
             passed.setdefault(check.command, check)
     return passed
 

@@ -15,6 +15,9 @@ from orchestrator.gates.parsers.told import Told
 MOST_FAILURES = 2_000
 """Failures of one check that are told apart. The others are one more, known by a digest of all of them."""
 
+REST = "further failures "
+"""How the signature of those others begins."""
+
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{6,}")
 _DIGEST = 2**64
 
@@ -45,7 +48,7 @@ class Tally:
         for failure in sorted(self._counts, key=_place):
             yield ShownFailure(failure, self._counts[failure], self._excerpts[failure])
         if self._others:
-            signature = f"further failures {self._digest:016x}"
+            signature = f"{REST}{self._digest:016x}"
             yield ShownFailure(Failure.of(self._command, signature=signature), self._others)
 
     def _leave_out(self) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from orchestrator.domain.attempt import AttemptSummary, Check, Decision
+from orchestrator.domain.baseline import Baseline
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.failure import Failure, ShownFailure
 from orchestrator.domain.finding import Finding
@@ -56,6 +57,26 @@ class Attempts(Records):
             repository = fence(tx, claim.attempt_id, claim.fence)["repository"]
             tx.run("checks_store", attemptId=claim.attempt_id, rows=rows)
             if shown := [row for check in checks for row in self._failure_rows(check, repository)]:
+                tx.run("failures_store", rows=shown)
+
+        self._connection.write(work)
+
+    def record_baseline(self, baseline: Baseline) -> None:
+        """Attach a baseline with its checks, and what they showed, to its run."""
+        row = self._row(
+            baseline,
+            without=("checks",),
+            id=baseline.id,
+            name=f"Baseline at {baseline.commit[:12]}",
+            durationMs=baseline.duration_ms,
+            testsCollected=baseline.tests_collected,
+        )
+        rows = [self._check_row(check) for check in baseline.checks]
+
+        def work(tx: Transaction) -> None:
+            stored = tx.run("baseline_store", runId=baseline.run_id, baseline=row, rows=rows)
+            repository = stored[0]["repository"] if stored else ""
+            if shown := [row for check in baseline.checks for row in self._failure_rows(check, repository)]:
                 tx.run("failures_store", rows=shown)
 
         self._connection.write(work)

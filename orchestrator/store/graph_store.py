@@ -74,6 +74,7 @@ class GraphStore:
         self.describe_attempt = attempts.describe_attempt
         self.await_review = attempts.await_review
         self.record_checks = attempts.record_checks
+        self.record_baseline = attempts.record_baseline
         self.begin_review = attempts.begin_review
         self.conclude = Conclusions(connection, redaction).conclude
         self.history = attempts.history

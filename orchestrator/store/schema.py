@@ -12,8 +12,8 @@ from orchestrator.domain.tools import EXECUTED_STATUSES
 from orchestrator.store.connection import Connection, Transaction
 from orchestrator.store.endpoint import Server
 
-SCHEMA_VERSION = 2
-"""1: as first released. 2: a call has `executed`."""
+SCHEMA_VERSION = 3
+"""1: as first released. 2: a call has `executed`. 3: ids of failures and baselines are unique."""
 
 OLDEST_NEO4J = (5, 26)
 BATCH = 5_000

@@ -17,6 +17,7 @@ from orchestrator.workspace.absent import absent_files
 from orchestrator.workspace.build_caches import BuildCaches, sweep_caches
 from orchestrator.workspace.diff import changes
 from orchestrator.workspace.filesystem import remove_if_free
+from orchestrator.workspace.measured import MeasuredChecks, shared_state
 from orchestrator.workspace.prepare import PREPARED, Preparation, Prepared
 from orchestrator.workspace.repository import UserRepository, ensure_home
 from orchestrator.workspace.sandbox import Sandbox, detect
@@ -72,6 +73,21 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
                 held=held.pop_all(),
             )
 
+    @property
+    def measured(self) -> MeasuredChecks:
+        """What commands showed over trees, in an environment like this one."""
+        workspace, shares = self.settings.workspace, (self.repository.root / n for n in self.settings.workspace.share)
+        told = {
+            "sandbox": self.sandbox.level,
+            "network": self.settings.sandbox.network,
+            "environment": scrubbed(
+                self.environ, self._real_home, workspace.env, network=self.settings.sandbox.network
+            ),
+            "prepare": workspace.prepare,
+            "shared": [shared_state(path) for path in shares],
+        }
+        return MeasuredChecks(self.home / "measured", told)
+
     def absent_files(self) -> tuple[AbsentFile, ...]:
         """What tracked files need and git ignores, so that no workspace has it."""
         return absent_files(self.repository, self.settings)
@@ -114,7 +130,7 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
         return CacheLayer(folder=place.caches, below=(newest,), overlaid=overlaid)
 
     def _box(self, place: WorktreeDir, prepared: Prepared | None = None) -> SandboxSpec:
-        real_home = Path(self.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)
+        real_home = self._real_home
         wanted = self._wanted(prepared)
         shared = tuple(mount for mount in wanted if _make_place_for(place, mount, self.repository.root))
         copy_shared_files(self.repository, self.settings, place)
@@ -139,6 +155,10 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
             network=self.settings.sandbox.network,
         )
         return _with_virtual_environment(box)
+
+    @property
+    def _real_home(self) -> Path:
+        return Path(self.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)
 
     @property
     def _mounts(self) -> bool:

@@ -14,7 +14,8 @@ BOUNDS = {
 }  # fmt: skip
 OTHERS = {
     "guard_failed", "model_declined", "accepted", "gate_failed", "review_failed", "review_error",
-    "check_infrastructure", "gave_up", "model_error", "workspace_error", "interrupted", "cancelled",
+    "check_infrastructure", "baseline_unavailable", "gave_up", "model_error", "workspace_error", "interrupted",
+    "cancelled",
 }  # fmt: skip
 TASK_ENDS = {"completed", "attempts_exhausted", "stops_exhausted", "not_converging", "dependency_failed", "cancelled"}
 

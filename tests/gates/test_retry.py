@@ -36,7 +36,7 @@ def ended(status: AttemptStatus, reason: str) -> AttemptSummary:
 
 
 INFRASTRUCTURE = {"review_error", "check_infrastructure", "workspace_error"}
-OUTAGES = {"model_error", "interrupted", "cancelled"}
+OUTAGES = {"model_error", "interrupted", "cancelled", "baseline_unavailable"}
 
 
 @pytest.mark.parametrize("reason", sorted(ATTEMPT_STOPS))

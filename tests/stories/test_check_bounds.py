@@ -9,11 +9,15 @@ from tests.support.scripts import SUB, call, finish, plan_of, review, script, ta
 from tests.support.story import Story, attempts
 
 WRITE = call("write_file", path="calc.py", file_text=SUB)
+SLEEPS = "    verification: ['sleep 12']\n"
 
 
 def _assert_cut(story: Story, level: str) -> None:
     """One check, ended by the bound of that level, which is recorded; nothing is held against the work."""
-    checks = story.ask("MATCH (c:Check) RETURN c.outcome AS outcome, c.durationMs < 11000 AS cut, c.output AS output")
+    checks = story.ask(
+        "MATCH (:Attempt)-[:CHECKED_BY]->(c) "
+        "RETURN c.outcome AS outcome, c.durationMs < 11000 AS cut, c.output AS output"
+    )
     assert [(check["outcome"], check["cut"]) for check in checks] == [("infrastructure", True)]
     assert "[timeout:" in checks[0]["output"]
     assert story.ask("MATCH (f:Finding) RETURN f.code AS code") == []
@@ -28,7 +32,7 @@ def test_no_check_outlives_the_attempts_deadline_and_what_it_cuts_is_no_failed_c
     bounds = {"ORCHESTRATE_GUARDS_DEADLINE_S": "8", "ORCHESTRATE_RUN_MAX_STOPPED_ATTEMPTS": "1"}
     story.environ.update(bounds)
     model(script(worker("subtract", WRITE, finish()), review()))
-    story.plan(plan_of(task("subtract"), verification="sleep 12"))
+    story.plan(plan_of(task("subtract", more=SLEEPS), verification="true"))
 
     done = story.run("execute")
 
@@ -40,7 +44,7 @@ def test_no_check_outlives_the_attempts_deadline_and_what_it_cuts_is_no_failed_c
 def test_the_runs_deadline_cuts_a_check_and_the_work_goes_on_under_a_higher_one(story: Story, model: Serve) -> None:
     """The run's bound is not the task's fault: what was handed in is checked again, and the worker is not asked."""
     served = model(script(worker("subtract", WRITE, finish()), review()))
-    story.plan(plan_of(task("subtract"), verification="sleep 12"))
+    story.plan(plan_of(task("subtract", more=SLEEPS), verification="true"))
 
     done = story.run("execute", "--deadline", "8s")
 

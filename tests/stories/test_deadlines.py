@@ -17,7 +17,7 @@ def test_a_runs_deadline_is_not_refilled_by_a_restart(story: Story, model: Serve
     """What an earlier process worked counts for --deadline, the time between the two does not."""
     steps = [slowly(READ, 2_500), slowly(READ, 20_000)]
     served = model(script(worker("subtract", *steps, attempt=1), worker("subtract", WRITE, finish()), review()))
-    story.plan(plan_of(task("subtract")))
+    story.plan(plan_of(task("subtract"), verification="true"))
     process = story.start("execute")
     wait_until(lambda: len(served.requests) == 2)
     kill(process)
@@ -48,7 +48,7 @@ def test_no_call_begins_behind_a_deadline_and_no_command_outlives_it(story: Stor
     environ, flags = DEADLINES[level]
     story.environ.update(environ, ORCHESTRATE_RUN_MAX_STOPPED_ATTEMPTS="1")
     model(script(worker("subtract", SLEEPS, WRITE, finish()), review()))
-    story.plan(plan_of(task("subtract")))
+    story.plan(plan_of(task("subtract"), verification="true"))  # so that the baseline takes no part of the bound
 
     done = story.run("execute", *flags)
 
@@ -67,7 +67,7 @@ def test_a_deadline_grants_one_turn_to_finish(story: Story, model: Serve) -> Non
     naps = (3, 2.5, 2, 1.5, *[1] * 16)
     waits = [call("run_command", command=f"sleep {nap}; echo {n}") for n, nap in enumerate(naps)]
     model(script(worker("subtract", *waits), review()))
-    story.plan(plan_of(task("subtract", more="    tool_call_budget: 60\n")))
+    story.plan(plan_of(task("subtract", more="    tool_call_budget: 60\n"), verification="true"))
 
     done = story.run("execute", "--deadline", "7s")
 

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from orchestrator.domain.attempt import VerificationResult
+from orchestrator.domain.baseline import Baseline
 from orchestrator.domain.errors import GraphError
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.plan import Plan
@@ -14,11 +15,13 @@ from orchestrator.domain.ports import Workspace
 from orchestrator.domain.review import Review
 from orchestrator.domain.run import Claim
 from orchestrator.domain.workspace import MergeCommit
+from orchestrator.engine.attempt.baseline import measure_baseline, with_failed
 from orchestrator.engine.attempt.record import AttemptRecord, Deadlines
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start
 from orchestrator.engine.attempt.verification import run_checks
 from orchestrator.engine.services import Services
+from orchestrator.gates.baseline import blamed, judge_baseline
 from orchestrator.gates.checks import judge_checks, judge_unanswered, passed_over
 from orchestrator.gates.merge import judge_conflicts
 
@@ -30,6 +33,7 @@ def merge(
     plan: Plan,
     claim: Claim,
     start: Start,
+    baseline: Baseline,
     verified: VerificationResult,
     review: Review,
     checkout: Workspace,
@@ -46,7 +50,12 @@ def merge(
         if merged.commit is None:
             conflicts = judge_conflicts(merged.conflicts or (merged.detail,))
             raise AttemptEnded(AttemptEnd.gate_failed(_with(verified, conflicts), review))
-        with _checked(services, plan, claim, merged.commit, verified, number, deadlines) as (found, workspaces):
+        if run.head_commit != baseline.commit:  # what others have fixed meanwhile is not to be broken again
+            baseline = measure_baseline(services, plan, claim, run.head_commit, deadlines)
+        with _checked(services, plan, claim, merged.commit, baseline, verified, number, deadlines) as (
+            found,
+            workspaces,
+        ):
             if found.blocking:
                 raise AttemptEnded(AttemptEnd.gate_failed(found, review))
             end = AttemptEnd.reviewed(verified, review)
@@ -85,6 +94,7 @@ def _checked(
     plan: Plan,
     claim: Claim,
     commit: str,
+    baseline: Baseline,
     verified: VerificationResult,
     number: int,
     deadlines: Deadlines,
@@ -101,6 +111,13 @@ def _checked(
         return
     name = f"{claim.attempt_id}:merge{number}"
     with closing(services.workspaces.open(name, commit, head=commit, plan_id=plan.id)) as workspace:
-        checks = run_checks(services, claim, workspace, commands, deadlines, phase="merge", pass_id=name, tree=tree)
-        findings = (*judge_checks(checks, workspace.shown_root), *judge_unanswered(checks))
+        checks = run_checks(
+            services, claim, workspace, commands, deadlines, phase="merge", pass_id=name, tree=tree, baseline=baseline
+        )
+        baseline = with_failed(services, claim, baseline, checks, deadlines)
+        findings = (
+            *judge_checks(blamed(checks, baseline), workspace.shown_root),
+            *judge_baseline(checks, baseline, claim.task.files_written),
+            *judge_unanswered(checks),
+        )
         yield replace(_with(verified, findings), checks=(*verified.checks, *checks)), (workspace,)

@@ -53,20 +53,24 @@ def counted_attempts(history: Sequence[AttemptSummary], claim: Claim) -> tuple[A
 @dataclass(frozen=True, slots=True)
 class Deadlines:
     """The bounds of time of an attempt, its task and its run together: no command outlives them, the worker's or a
-    check. `journal` holds the attempt's own, `meter` those of task and run (None: nothing is bounded)."""
+    check. `journal` holds the attempt's own (None: it has not begun), `meter` those of task and run (None: nothing is
+    bounded)."""
 
-    journal: Journal
+    journal: Journal | None
     meter: Meter | None
 
     def seconds_left(self, at: datetime) -> float | None:
         """Until the nearest of them; None without one."""
-        return nearest_s(self.journal.guard_set.seconds_left(at), self.meter.seconds_left(at) if self.meter else None)
+        own_s = self.journal.guard_set.seconds_left(at) if self.journal else None
+        return nearest_s(own_s, self.meter.seconds_left(at) if self.meter else None)
 
     def stop(self, at: datetime) -> Stop | None:
         """Record the Stop of the one that is reached at the instant `at`; None as long as there is time."""
+        shared = self.meter.in_time(at) if self.meter else ()
+        if self.journal is None:
+            return next((verdict for verdict in shared if isinstance(verdict, Stop)), None)
         if self.journal.stop is None:
-            verdicts = (*self.journal.guard_set.in_time(at), *(self.meter.in_time(at) if self.meter else ()))
-            self.journal.append_verdicts(verdicts, at)
+            self.journal.append_verdicts((*self.journal.guard_set.in_time(at), *shared), at)
         self.journal.flush()
         return self.journal.stop
 

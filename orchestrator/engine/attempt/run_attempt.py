@@ -1,6 +1,6 @@
 """One attempt, from claim to result: the walk that a task takes.
 
-A happy attempt goes through all five steps. A rejected one ends in verify, ask_verifier or merge; a stopped one, one
+A happy attempt goes through all six steps. A rejected one ends in verify, ask_verifier or merge; a stopped one, one
 that gave up and one that was interrupted end in do_work (or in ask_verifier, by a bound that QC reaches); a lost one,
 whose task another process has taken over, ends at its next write. docs/architecture.md tells each of them along these
 lines.
@@ -12,9 +12,10 @@ from orchestrator.domain.attempt import AttemptResult
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.run import Claim
 from orchestrator.engine.attempt.assignment import do_work
+from orchestrator.engine.attempt.baseline import measure_baseline
 from orchestrator.engine.attempt.merge import merge
 from orchestrator.engine.attempt.protection import fresh_checkout, protect
-from orchestrator.engine.attempt.record import AttemptRecord
+from orchestrator.engine.attempt.record import AttemptRecord, Deadlines
 from orchestrator.engine.attempt.resume import find_start, take_over
 from orchestrator.engine.attempt.review import ask_verifier
 from orchestrator.engine.attempt.stage import held_work
@@ -24,19 +25,20 @@ from orchestrator.engine.services import Services
 
 
 def run_attempt(services: Services, plan: Plan, claim: Claim, meter: Meter | None) -> AttemptResult | None:
-    """Resume, work, verify, review, merge. Whatever ends it raises AttemptEnded, and the node is closed by the record.
+    """Resume, measure, work, verify, review, merge. Whatever ends it raises AttemptEnded; the record closes the node.
 
     None when another process has taken the task over. Raises the error that ends the whole run once the attempt is
     closed, and GraphError kinds: the graph is away, nothing more may happen, and the next process closes the attempt.
     """
     with AttemptRecord(services, claim) as record:
         start = record.start = find_start(services, claim)
+        baseline = measure_baseline(services, plan, claim, start.base, Deadlines(None, meter))
         work = take_over(start, record) or do_work(services, plan, claim, start, meter, record)
         work = held_work(services, claim, start, work)
         deadlines = record.deadlines(meter)
         checked = protect(services, plan, claim, start, work)
         with fresh_checkout(services, claim, start, checked) as checkout:
-            verified = verify(services, plan, claim, start, work, checked, checkout, deadlines)
+            verified = verify(services, plan, claim, start, work, checked, baseline, checkout, deadlines)
             review = ask_verifier(services, plan, claim, start, work, verified, checkout, meter)
-            merge(services, plan, claim, start, verified, review, checkout, record, deadlines)
+            merge(services, plan, claim, start, baseline, verified, review, checkout, record, deadlines)
     return record.result

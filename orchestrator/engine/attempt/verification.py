@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from orchestrator.domain.attempt import Check, CheckPhase, VerificationResult
+from orchestrator.domain.baseline import Baseline
 from orchestrator.domain.errors import ToolError
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.plan import Plan
@@ -18,6 +20,7 @@ from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
 from orchestrator.engine.services import Services
 from orchestrator.gates.answer import Answer, read_answer
+from orchestrator.gates.baseline import blamed, fails_as_before, judge_baseline
 from orchestrator.gates.checks import judge_checks, passed_over, reused, without_answer
 from orchestrator.gates.decision_file import asked_command, is_decision_command
 from orchestrator.gates.scope import judge_effect, judge_outputs, judge_scope, judge_size, nested_repository
@@ -30,12 +33,13 @@ def verify(
     start: Start,
     work: Work,
     checked: CheckedWork,
+    baseline: Baseline,
     checkout: Workspace,
     deadlines: Deadlines,
 ) -> VerificationResult:
     """The gates over the work: scope, protected files, size, declared outputs, then the verification commands. Raises
     AttemptEnded when they find something that blocks, or cannot tell."""
-    known = start.submitted.checks if start.submitted else ()  # of an attempt that was cut off after its checks
+    known = _with_tests(services, start.submitted.checks if start.submitted else ())  # of one cut off after its checks
     checks = run_checks(
         services,
         claim,
@@ -45,6 +49,7 @@ def verify(
         phase="verification",
         pass_id=_pass_id(claim),
         tree=checked.tree,
+        baseline=baseline,
         known=known,
     )
     verified = VerificationResult(
@@ -52,7 +57,10 @@ def verify(
         tree=work.tree,
         changes=checked.changes,
         checks=checks,
-        findings=(*_judge_changes(claim, work, checked, checkout), *_judged(services, checks, checkout)),
+        findings=(
+            *_judge_changes(claim, work, checked, checkout),
+            *_judged(services, claim, checks, baseline, checkout),
+        ),
         unanswered=without_answer(checks),
     )
     _end_unless_clean(services, verified)
@@ -71,9 +79,14 @@ def _judge_changes(claim: Claim, work: Work, checked: CheckedWork, checkout: Wor
     )
 
 
-def _judged(services: Services, checks: tuple[Check, ...], checkout: Workspace) -> tuple[Finding, ...]:
-    failed = any(check.outcome == "failed" for check in checks)
-    return judge_checks(checks, checkout.shown_root, services.workspaces.absent_files() if failed else ())
+def _judged(
+    services: Services, claim: Claim, checks: tuple[Check, ...], baseline: Baseline, checkout: Workspace
+) -> tuple[Finding, ...]:
+    held = tuple(blamed(checks, baseline))
+    failed = any(check.outcome == "failed" for check in held)
+    absent = services.workspaces.absent_files() if failed else ()
+    known = judge_baseline(checks, baseline, claim.task.files_written)
+    return (*judge_checks(held, checkout.shown_root, absent), *known)
 
 
 def _end_unless_clean(services: Services, verified: VerificationResult) -> None:
@@ -102,12 +115,14 @@ def run_checks(
     phase: CheckPhase,
     pass_id: str,
     tree: str,
+    baseline: Baseline | None = None,
     known: Iterable[Check] = (),
 ) -> tuple[Check, ...]:
-    """Run and record the verification commands over `tree` one after the other, each recorded when it has ended; one
-    without an answer is run once more, one of the `known` that passed over this very tree is not run again. Raises
-    AttemptEnded between two of them when everything is cut short, and at a deadline of attempt, task or run, which none
-    of them outlives: what it cuts says nothing about the work."""
+    """Run and record the verification commands over `tree` one after the other, each compared with the `baseline` and
+    recorded when it has ended (a baseline's own are not this attempt's); one without an answer is run once more, one of
+    the `known` that passed over this very tree is not run again. Raises AttemptEnded between two of them when
+    everything is cut short, and at a deadline of attempt, task or run, which none of them outlives: what it cuts says
+    nothing about the work."""
     passed = passed_over(tree, known)
     wanted = tuple(dict.fromkeys(commands))
     checks: list[Check] = []
@@ -124,12 +139,22 @@ def run_checks(
             check = _run(
                 services, workspace, command, deadlines, check_id=check_id, phase=phase, pass_id=pass_id, tree=tree
             )
-        services.writer.record_checks(claim, (check,))
-        checks.append(check)
-        _tell(services, claim, check)
+        checks.append(_recorded(services, claim, check, baseline))
         if check.outcome == "infrastructure":
             _end_at_deadline(services, deadlines)
     return tuple(checks)
+
+
+def _recorded(services: Services, claim: Claim, check: Check, baseline: Baseline | None) -> Check:
+    """The check compared with the baseline: remembered, recorded and told."""
+    compared = replace(
+        check, as_before=baseline is not None and fails_as_before(check, baseline.check_of(check.command))
+    )
+    services.workspaces.measured.keep(compared)
+    if compared.phase != "baseline":
+        services.writer.record_checks(claim, (compared,))
+    _tell(services, claim, compared)
+    return compared
 
 
 def _tell_start(services: Services, claim: Claim, command: str, *, phase: CheckPhase, number: int, total: int) -> None:
@@ -205,6 +230,13 @@ def _answer(
     asked = asked_command(command, check_id) if is_decision_command(command) else command
     result = workspace.run(asked, timeout_s=timeout_s, within_s=left_s, reports=True)
     return result, read_answer(command, check_id, result, workspace.seen_root)
+
+
+def _with_tests(services: Services, checks: Iterable[Check]) -> Iterator[Check]:
+    """The checks as they were when they ran: the graph has of their tests the numbers alone."""
+    for check in checks:
+        kept = services.workspaces.measured.of(check.tree or "", check.command)
+        yield replace(check, tests=kept.tests) if kept else check
 
 
 def _pass_id(claim: Claim) -> str:
