@@ -55,7 +55,7 @@ def ground_of(services: Services, task: Task, base: str) -> Ground:
     """What an attempt of the task is made on now, on the commit `base`."""
     return Ground(
         prompt=task.words_hash,
-        model=task.model or services.settings.models.worker.name or None,
+        model=task.model or services.settings.models.worker.name,
         budget=task.tool_call_budget,
         paths=task.paths,
         base=base,
