@@ -63,10 +63,11 @@ def _told(assignment: Assignment, brief: PromptText) -> str:
 
 def _sections(assignment: Assignment, brief: PromptText) -> str:
     found, failed = assignment.findings, assignment.failed_checks
-    note, again = assignment.task.note, assignment.repeated
+    note, again, known = assignment.task.note, assignment.repeated, assignment.known_failures
     parts = (
         brief.dependencies(assignment.dependencies),
         render_preamble("overlays/note", note=note) if note else "",
+        render_preamble("overlays/known_failures", failures=prompts.bullets(known)) if known else "",
         _previous(assignment.previous, brief) if assignment.previous else "",
         _notice(assignment.notice) if assignment.notice else "",
         render_preamble("overlays/repeated", calls=prompts.repeated(again)) if again else "",

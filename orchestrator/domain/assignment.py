@@ -64,6 +64,8 @@ class Assignment:
     notice: StageNotice | None = None
     progress_every: int = 25
     surroundings: tuple[str, ...] = ()
+    known_failures: tuple[str, ...] = ()
+    """What fails at the commit under the work, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

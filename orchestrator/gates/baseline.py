@@ -93,10 +93,10 @@ def judge_baseline(checks: Iterable[Check], baseline: Baseline, named: Collectio
 
 
 def known_failures(baseline: Baseline) -> tuple[str, ...]:
-    """The baseline's failures in words, each with its command, for those who plan and work."""
-    return tuple(
-        f"{failure_line(shown.failure)} (`{check.command}`)" for check in baseline.checks for shown in check.failures
-    )
+    """The baseline's first failures in words, each with its command, and how many more there are: for who works."""
+    told = [f"{failure_line(s.failure)} (`{check.command}`)" for check in baseline.checks for s in check.failures]
+    more = len(told) - _MOST_NAMED
+    return (*told[:_MOST_NAMED], f"and {more} more") if more > 0 else tuple(told)
 
 
 def _more(shown: Sequence[ShownFailure], than: Mapping[Failure, int]) -> tuple[ShownFailure, ...]:

@@ -59,7 +59,7 @@ def test_a_test_that_failed_before_is_not_held_against_three_tasks(story: Story,
     plain = [worker(k, call("write_file", path=f"{k}.txt", file_text=k), finish()) for k in "abc"]
     breaks = shell("printf 'def add(a, b):\n    return 0\n' > calc.py")
     deletes = shell("sed -i '/def test_old/,$d' test_old.py && echo '    pass' >> test_old.py")
-    model(script(*plain, worker("breaks", breaks, finish()), worker("deletes", deletes, finish()), review()))
+    served = model(script(*plain, worker("breaks", breaks, finish()), worker("deletes", deletes, finish()), review()))
     once = "    max_attempts: 1\n"
     tasks = [task(k, writes=[f"{k}.txt"]) for k in "abc"]
     bad = [task("breaks", more=once), task("deletes", writes=["test_old.py"], more=once)]
@@ -79,6 +79,9 @@ def test_a_test_that_failed_before_is_not_held_against_three_tasks(story: Story,
     assert "test_add" in said["breaks"] and "test_old" in said["deletes"]
     old = story.ask("MATCH (:Attempt {status: 'accepted'})-[:CHECKED_BY]->(c {asBefore: true}) RETURN count(c) AS n")
     assert old == [{"n": 3}]
+    worker_told, qc_told = str(served.requests[0]["messages"]), str(served.requests[2]["messages"])
+    assert "What failed before this task" in worker_told and "test_old" in worker_told
+    assert "only in what failed before this work" in qc_told
 
 
 def test_a_failing_test_cannot_be_broken_anew_after_it_was_fixed(story: Story, model: Serve) -> None:

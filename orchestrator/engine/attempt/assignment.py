@@ -6,6 +6,7 @@ from contextlib import closing
 
 from orchestrator.domain.assignment import Assignment, DependencyResult, RepeatedCall
 from orchestrator.domain.attempt import AttemptSummary
+from orchestrator.domain.baseline import Baseline
 from orchestrator.domain.errors import ToolError
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Session, Workspace
@@ -22,16 +23,23 @@ from orchestrator.engine.loop.conversation import Conversation
 from orchestrator.engine.loop.metering import Meter
 from orchestrator.engine.loop.progress import ProgressFeed, TurnLog
 from orchestrator.engine.services import Services
+from orchestrator.gates.baseline import known_failures
 from orchestrator.guards.repeated import repeated_calls
 
 
 def do_work(
-    services: Services, plan: Plan, claim: Claim, start: Start, meter: Meter | None, record: AttemptRecord
+    services: Services,
+    plan: Plan,
+    claim: Claim,
+    start: Start,
+    baseline: Baseline,
+    meter: Meter | None,
+    record: AttemptRecord,
 ) -> Work:
     """Open a workspace, have the worker work in it, take what it hands in. Raises AttemptEnded for a conversation that
     ends in any other way than by finish_task, and for a workspace that cannot be snapshotted."""
     with closing(services.workspaces.open(claim.attempt_id, start.tree, head=start.base, plan_id=plan.id)) as workspace:
-        told = _assignment(services, plan, claim, start, workspace)
+        told = _assignment(services, plan, claim, start, baseline, workspace)
         session = services.worker.begin(told, workspace)
         record.begin(start, session.model)
         controls = _controls(services, claim, start, workspace, meter)
@@ -53,7 +61,9 @@ def _snapshot(claim: Claim, workspace: Workspace, last: str) -> str:
         raise AttemptEnded(AttemptEnd.gate_failed(without_snapshot(claim, last, error))) from error
 
 
-def _assignment(services: Services, plan: Plan, claim: Claim, start: Start, workspace: Workspace) -> Assignment:
+def _assignment(
+    services: Services, plan: Plan, claim: Claim, start: Start, baseline: Baseline, workspace: Workspace
+) -> Assignment:
     previous = start.previous
     found = (*(previous.findings if previous else ()), *start.remarks)
     return Assignment(
@@ -65,7 +75,10 @@ def _assignment(services: Services, plan: Plan, claim: Claim, start: Start, work
         verification=plan.commands_of(claim.task),
         dependencies=dependency_results(services, plan, claim.task, workspace),
         findings=tuple(dict.fromkeys(f for f in found if f.blocking)),
-        failed_checks=tuple(c for c in previous.checks if c.outcome != "passed") if previous else (),
+        failed_checks=tuple(c for c in previous.checks if c.outcome != "passed" and not c.as_before)
+        if previous
+        else (),
+        known_failures=known_failures(baseline),
         previous=previous,
         repeated=_repeated(services, previous),
         notice=stage_notice(services, claim.task, start),
