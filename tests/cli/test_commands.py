@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agents.scripted.server import serve
+from orchestrator.store.graph_store import GraphStore
 from tests.support.processes import read_terminal
 from tests.support.scripts import call, finish, plan_of, review, script, worker
 from tests.support.story import CLI, Story
@@ -154,7 +155,7 @@ def test_a_parameter_that_no_graph_can_hold_is_the_users_error(fresh: Story) -> 
     assert done.returncode == 2 and "64 bits" in done.stderr
 
 
-def test_demo_without_bubblewrap(tmp_path: Path) -> None:
+def test_demo_without_bubblewrap(tmp_path: Path, embedded_home: Path, empty_graph: GraphStore) -> None:
     """The demo goes as told under Landlock, and where no sandbox at all can be had it says so and runs without. With -v
     it tells all of it."""
     programs = tmp_path / "bin"
@@ -163,11 +164,13 @@ def test_demo_without_bubblewrap(tmp_path: Path) -> None:
         for program in Path(folder).glob("*"):
             if program.name != "bwrap" and not (programs / program.name).exists():
                 (programs / program.name).symlink_to(program)
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "graph").symlink_to(embedded_home / "graph")
     story = Story(tmp_path)
-    story.environ["PATH"] = str(programs)
+    story.environ |= {"PATH": str(programs), "ORCHESTRATE_HOME": str(home)}
     done = story.spawn("-v", "demo", "--into", "sample")
-    with Story(tmp_path / "sample").closing():
-        assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stderr
     assert "sandbox landlock" in done.stderr or "No sandbox can be had here" in done.stderr
     _assert_told_in_full(done)
 

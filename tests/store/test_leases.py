@@ -77,15 +77,15 @@ def test_nothing_is_claimed_for_a_run_that_is_over(any_graph: GraphStore) -> Non
     assert any_graph.claim(request(run)) is None
 
 
-def test_eight_threads_and_two_processes_claim_200_tasks_without_a_double(graph_server: GraphServer) -> None:
+def test_eight_threads_and_two_processes_claim_100_tasks_without_a_double(graph_server: GraphServer) -> None:
     """The lock is written first, then looked: every task is claimed exactly once."""
     with graph_server.open() as graph:
-        plan, run = opened(graph, 200)
+        plan, run = opened(graph, 100)
     claimers = [_claimer(graph_server, run, plan, f"process{number}-") for number in range(2)]
     outputs = [process.communicate(timeout=240)[0] for process in claimers]
     attempts = [line for output in outputs for line in output.split()]
     assert [process.returncode for process in claimers] == [0, 0]
-    assert sorted(attempts) == sorted(f"{plan.id}:t{index}:1" for index in range(200))
+    assert sorted(attempts) == sorted(f"{plan.id}:t{index}:1" for index in range(100))
 
 
 def _claimer(server: GraphServer, run: Run, plan: Plan, owner: str) -> subprocess.Popen[str]:

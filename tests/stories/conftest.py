@@ -11,6 +11,7 @@ import pytest
 
 from agents.scripted.server import ScriptedModel, serve
 from orchestrator.store.graph_store import GraphStore
+from tests.support.graph_servers import EVERYTHING
 from tests.support.replays import assert_replay_agrees
 from tests.support.story import Story, make_repository
 
@@ -40,6 +41,14 @@ def story(
         yield story
         if request.node.stash.get(_PASSED, False):
             assert_replay_agrees(empty_graph)
+
+
+@pytest.fixture(scope="module")
+def lasting_graph(embedded_home: Path, embedded_graph: GraphStore) -> Path:
+    """The folder of this process's embedded server, emptied, for one story that all tests of a file look at: none of
+    them may ask for `story`, which empties it again."""
+    embedded_graph.query(EVERYTHING, write=True)
+    return embedded_home / "graph"
 
 
 @pytest.fixture

@@ -94,11 +94,14 @@ RECOVERS = ("polls", "unknown-tool", "scope-tool", "floods", "asks-budget", "ask
 
 
 @pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+def ended(tmp_path_factory: pytest.TempPathFactory, lasting_graph: Path) -> Iterator[Story]:
     """The story after one run over all the workers above; an attempt that a bound stops is not followed by another."""
     folder = tmp_path_factory.mktemp("guards") / "repository"
     conversations = [*WORKERS.values(), MUSES, DECIDER, review()]
-    with Story(make_repository(folder, FILES)).closing() as story, serve(script(*conversations)) as served:
+    with (
+        Story(make_repository(folder, FILES)).share(lasting_graph).closing() as story,
+        serve(script(*conversations)) as served,
+    ):
         story.use_model(served.base_url)
         story.environ["ORCHESTRATE_RUN_MAX_STOPPED_ATTEMPTS"] = "1"
         story.plan(plan_of(*map(_task, WORKERS), verification="true"))

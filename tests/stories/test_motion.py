@@ -4,6 +4,7 @@ like a loop and is work. One run holds them all, one task for each."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,11 +54,14 @@ BUDGET = 40
 
 
 @pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+def ended(tmp_path_factory: pytest.TempPathFactory, lasting_graph: Path) -> Iterator[Story]:
     """The story after one run over all the workers above."""
     folder = tmp_path_factory.mktemp("motion") / "repository"
     conversations = [*(each[0] for each in LOOPS.values()), *WORK.values(), review()]
-    with Story(make_repository(folder)).closing() as story, serve(script(*conversations)) as served:
+    with (
+        Story(make_repository(folder)).share(lasting_graph).closing() as story,
+        serve(script(*conversations)) as served,
+    ):
         story.use_model(served.base_url)
         story.environ["ORCHESTRATE_RUN_MAX_STOPPED_ATTEMPTS"] = "1"
         story.plan(plan_of(*map(_task, (*LOOPS, *WORK)), verification="true"))

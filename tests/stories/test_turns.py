@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,10 +49,13 @@ ENDLESS = ("wanders", "reports", "refused")
 
 
 @pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+def ended(tmp_path_factory: pytest.TempPathFactory, lasting_graph: Path) -> Iterator[Story]:
     """The story after one run over these workers, one attempt each."""
     folder = tmp_path_factory.mktemp("turns") / "repository"
-    with Story(make_repository(folder, FILES)).closing() as story, serve(script(*WORKERS.values(), review())) as served:
+    with (
+        Story(make_repository(folder, FILES)).share(lasting_graph).closing() as story,
+        serve(script(*WORKERS.values(), review())) as served,
+    ):
         story.use_model(served.base_url)
         more = f"    tool_call_budget: {BUDGET}\n    max_attempts: 1\n"
         tasks = (task(key, writes=[f"{key}.txt"], more=more) for key in WORKERS)
