@@ -15,11 +15,12 @@ from types import MappingProxyType
 from orchestrator.domain.failure import Failure, ShownFailure, TestsSeen
 from orchestrator.domain.normalise import FINGERPRINT_CHARS, normalise
 from orchestrator.gates.parsers import cargo, compilers, go, node, pytest, unittest
-from orchestrator.gates.parsers.junit import MOST_TESTS, read_junit
-from orchestrator.gates.parsers.told import EXCERPT_CHARS, LINE_CHARS, Told, lines
+from orchestrator.gates.parsers.junit import read_junit
+from orchestrator.gates.parsers.told import EXCERPT_CHARS, LINE_CHARS, MOST_TESTS, Told, lines
 from orchestrator.gates.tally import Tally, test_name
 
 _TAIL_LINES = 200
+_NAMES_CHARS = 10_000_000
 NO_REPORTS: Mapping[str, bytes] = MappingProxyType({})
 
 
@@ -61,6 +62,7 @@ class _Tests:
         self._root = root
         self._skipped: dict[str, bool] = {}
         self._told = False
+        self._chars = 0
 
     def add(self, told: Told, tells_all: bool) -> None:
         """One more, if it is one."""
@@ -68,12 +70,13 @@ class _Tests:
             return
         self._told = self._told or tells_all or told.outcome == "passed"
         name = test_name(told.name, self._root)
-        if len(self._skipped) <= MOST_TESTS:
+        if len(self._skipped) <= MOST_TESTS and self._chars <= _NAMES_CHARS:
+            self._chars += len(name)
             self._skipped[f"{told.package}::{name}" if told.package else name] = told.outcome == "skipped"
 
     def seen(self) -> TestsSeen | None:
         """All of them, or nothing where some are missing."""
-        if not self._told or len(self._skipped) > MOST_TESTS:
+        if not self._told or len(self._skipped) > MOST_TESTS or self._chars > _NAMES_CHARS:
             return None
         ran = sorted(name for name, skipped in self._skipped.items() if not skipped)
         return TestsSeen(tuple(ran), tuple(sorted(name for name, skipped in self._skipped.items() if skipped)))

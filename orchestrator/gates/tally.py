@@ -14,6 +14,8 @@ from orchestrator.gates.parsers.told import Told
 
 MOST_FAILURES = 2_000
 """Failures of one check that are told apart. The others are one more, known by a digest of all of them."""
+MOST_READ = 50_000
+"""Failures that are looked at. Of an output that shows more only their number is told."""
 
 REST = "further failures "
 """How the signature of those others begins."""
@@ -30,38 +32,40 @@ class Tally:
         self._command = command
         self._root = root
         self._known: dict[tuple[str, ...], Failure] = {}
-        self._counts: dict[Failure, int] = {}
-        self._excerpts: dict[Failure, str] = {}
-        self._others, self._digest = 0, 0
+        self._shown: dict[str, ShownFailure] = {}
+        self._read = self._others = self._digest = 0
 
     def add(self, told: Told) -> None:
         """One more failure."""
+        self._read += 1
+        if self._read > MOST_READ:
+            self._others += 1
+            return
         failure = self._failure(told)
-        self._counts[failure] = self._counts.get(failure, 0) + 1
-        self._excerpts.setdefault(failure, told.excerpt)
-        if len(self._counts) > 2 * MOST_FAILURES:
+        before = self._shown.get(failure.fingerprint)
+        count, excerpt = (before.count, before.excerpt) if before else (0, told.excerpt)
+        self._shown[failure.fingerprint] = ShownFailure(failure, count + 1, excerpt)
+        if len(self._shown) > 2 * MOST_FAILURES:
             self._leave_out()
 
     def shown(self) -> Iterator[ShownFailure]:
         """The failures, by place and name."""
         self._leave_out()
-        for failure in sorted(self._counts, key=_place):
-            yield ShownFailure(failure, self._counts[failure], self._excerpts[failure])
+        yield from sorted(self._shown.values(), key=_place)
         if self._others:
             signature = f"{REST}{self._digest:016x}"
             yield ShownFailure(Failure.of(self._command, signature=signature), self._others)
 
     def _leave_out(self) -> None:
-        for failure in sorted(self._counts, key=_place)[MOST_FAILURES:]:
-            count = self._counts.pop(failure)
-            self._others += count
-            self._digest = (self._digest + count * _number(failure)) % _DIGEST
-            del self._excerpts[failure]
+        for shown in sorted(self._shown.values(), key=_place)[MOST_FAILURES:]:
+            del self._shown[shown.failure.fingerprint]
+            self._others += shown.count
+            self._digest = (self._digest + shown.count * _number(shown.failure)) % _DIGEST
 
     def _failure(self, told: Told) -> Failure:
         raw = (told.package, told.name, told.locus, told.error)
         if raw not in self._known:
-            if len(self._known) > 2 * MOST_FAILURES:
+            if len(self._known) > 4 * MOST_FAILURES:
                 self._known.clear()
             self._known[raw] = failure_of(self._command, told, self._root)
         return self._known[raw]
@@ -94,7 +98,8 @@ def _relative(path: str, root: str) -> str:
     return "" if path.startswith(("/", "../")) else path
 
 
-def _place(failure: Failure) -> tuple[str, ...]:
+def _place(shown: ShownFailure) -> tuple[str, ...]:
+    failure = shown.failure
     return failure.locus, failure.package, failure.test_name, failure.signature
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -17,6 +18,7 @@ from orchestrator.domain.text import counted
 from orchestrator.reports.timeline import HeldFinding, Timeline, TimelineCall, TimelineNote, TimelineTurn
 
 TAIL_LINES = 12
+MOST_FINDINGS = 20
 _ORDINARY = ("stop", "tool_calls", "")
 _MARK = {"unique": "", "control": "", "duplicate": "duplicate", "refused": "refused"}
 
@@ -26,7 +28,7 @@ def timeline_view(story: Timeline, *, codes: bool = False) -> RenderableType:
     what next."""
     parts: list[RenderableType] = [_head(story), *loosened_view([(story.task_key, story.assessment)])]
     parts += [turn_view(step) if isinstance(step, TimelineTurn) else note_view(step) for step in story.steps]
-    parts += [_finding(finding) for finding in story.findings]
+    parts += _findings(story.findings)
     parts += [_check(check) for check in story.checks]
     if story.review is not None:
         parts.append(_review(story))
@@ -114,10 +116,19 @@ def note_view(note: TimelineNote) -> Text:
     )
 
 
-def _finding(finding: HeldFinding) -> Text:
+def _findings(found: Sequence[HeldFinding]) -> Iterator[Text]:
+    """The first of them, and how many more there are. What several in a row have to be mended by is said once."""
+    shown = found[:MOST_FINDINGS]
+    for finding, after in zip_longest(shown, shown[1:]):
+        yield _finding(finding, fix=after is None or after.required_fix != finding.required_fix)
+    if len(found) > len(shown):
+        yield Text(f"and {counted(len(found) - len(shown), 'more finding')}: --json has all")
+
+
+def _finding(finding: HeldFinding, *, fix: bool) -> Text:
     where = f" at {clean(finding.locus)}" if finding.locus else ""
     text = Text.assemble((f"{finding.severity} {clean(finding.code)}", "red"), f"{where}: {clean(finding.message)}")
-    return text.append(f"\n  fix: {clean(finding.required_fix)}") if finding.required_fix else text
+    return text.append(f"\n  fix: {clean(finding.required_fix)}") if fix and finding.required_fix else text
 
 
 def _check(check: Check) -> Text:

@@ -131,6 +131,7 @@ class AttemptEnded(Exception):  # noqa: N818 - no error: the one way out of an a
         self.end = end
 
 
+_MOST_TOLD = 5
 _NO_CHECK_PASS = VerificationResult(id="", tree="")
 
 
@@ -238,4 +239,7 @@ def _held(end: AttemptEnd) -> tuple[Finding, ...]:
 
 
 def _blocking(findings: tuple[Finding, ...]) -> str:
-    return " ".join(finding.message for finding in findings if finding.blocking)
+    """The first of them in one text, and how many more there are: the findings themselves stand beside it."""
+    told = [finding.message for finding in findings if finding.blocking]
+    more = [f"And {len(told) - _MOST_TOLD} more."] if len(told) > _MOST_TOLD else []
+    return " ".join(told[:_MOST_TOLD] + more)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from orchestrator.gates.parsers.told import ERROR_CHARS, Excerpt, Outcome, Told
+from orchestrator.gates.parsers.told import ERROR_CHARS, MOST_PARTS, MOST_TESTS, Excerpt, Outcome, Told
 
 MARKS = ("\ntest ", " panicked at ", "\nerror[E", "\nerror: ", " stdout ----")
 _TARGET = re.compile(r" *Running (?:unittests )?(\S+) \((?:\S*/)?([\w-]+?)-[0-9a-f]{16}\S*\)$")
@@ -62,12 +62,14 @@ class Binary:
 
     def result(self, test: str, outcome: Outcome) -> None:
         """One test's result."""
-        self._outcomes[test] = outcome
+        if len(self._outcomes) <= MOST_TESTS:
+            self._outcomes[test] = outcome
 
     def section(self, test: str, line: str) -> Said:
         """What a failed test printed follows."""
-        self._outcomes[test] = "failed"
-        return self._said.setdefault(test, Said(Excerpt(line)))
+        self.result(test, "failed")
+        said = Said(Excerpt(line))
+        return said if len(self._said) > MOST_PARTS else self._said.setdefault(test, said)
 
     def told(self) -> Iterator[Told]:
         """What the tests told. A documentation test is named by the line where it begins: by its number among those of

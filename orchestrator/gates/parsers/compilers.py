@@ -11,7 +11,8 @@ from orchestrator.gates.parsers.told import Told
 MYPY_MARKS = (": error:",)
 TSC_MARKS = ("error TS",)
 RUFF_MARKS = ("Found ", " --> ", "Would reformat: ", "unformatted: ")
-_MYPY = re.compile(r"([^\s:][^:]*?)(?::\d+){0,4}: error: (.+?)(?: +\[([\w-]+)\])?$")
+_PLACE = re.compile(r"([^\s:][^:]*)(?::\d+){0,4}$")
+_CODE = re.compile(r"(.*\S) +\[([\w-]+)\]$")
 _TSC = re.compile(r"(?:(\S.*?)(?:\(\d+,\d+\)|:\d+:\d+)(?::| -) )?error (TS\d+): (.*)$")
 _RUFF = re.compile(r"(\S.*?):\d+:\d+: ([A-Z]{1,6}\d{2,5}|[a-z]+-[a-z-]+|SyntaxError):? (?:\[\*\] )?(.*)$")
 _RULE = re.compile(r"([A-Z]{1,6}\d{2,5}|(?!error:|warning:|note:|help:)[a-z][a-z-]*(?=:)):? (?:\[\*\] )?(.+)$")
@@ -27,8 +28,11 @@ def _broken(*, name: str, locus: str, error: str, excerpt: str) -> Told:
 def parse_mypy(given: Iterable[str]) -> Iterator[Told]:
     """What mypy tells, and each compiler that says `path:line: error: message`."""
     for line in given:
-        if ": error: " in line and (found := _MYPY.match(line)):
-            yield _broken(name=found[3] or "", locus=found[1], error=found[2], excerpt=line)
+        place, error, text = line.partition(": error: ")
+        if error and (found := _PLACE.match(place)):
+            code = _CODE.match(text) if text.endswith("]") else None
+            message, name = (code[1], code[2]) if code else (text, "")
+            yield _broken(name=name, locus=found[1], error=message, excerpt=line)
 
 
 def parse_tsc(given: Iterable[str]) -> Iterator[Told]:

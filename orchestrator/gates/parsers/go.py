@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from orchestrator.gates.parsers.told import ERROR_CHARS, Excerpt, Outcome, Told
+from orchestrator.gates.parsers.told import ERROR_CHARS, MOST_TESTS, Excerpt, Outcome, Told
 
 MARKS = ("--- FAIL: ", "--- PASS: ", "\nFAIL\t", "panic: ", ".go:")
 _RESULT = re.compile(r" *--- (FAIL|PASS|SKIP): (\S+) \(")
@@ -19,7 +19,7 @@ _PANIC = re.compile(r"(panic: .*?)(?: \[recovered.*\])?$")
 _OUTCOMES: dict[str, Outcome] = {"FAIL": "failed", "PASS": "passed", "SKIP": "skipped"}
 
 
-@dataclass
+@dataclass(slots=True)
 class GoTest:
     """One test of the package whose end has not come yet."""
 
@@ -44,13 +44,13 @@ class Package:
 
     def end(self, result: re.Match[str], line: str) -> None:
         """A test's result. Without -v what it said comes after."""
-        run = self._runs.setdefault(result[2], GoTest())
+        run = self._of(result[2])
         run.outcome, run.ended, self._now = _OUTCOMES[result[1]], True, result[2]
         run.excerpt.add(line)
 
     def say(self, line: str) -> None:
         """What a test said, or how all of them ended."""
-        run = self._runs.setdefault(self._now, GoTest()) if self._now else None
+        run = self._of(self._now) if self._now else None
         if found := _PANIC.match(line):
             self._panic = self._panic or found[1]
             if run:
@@ -60,6 +60,11 @@ class Package:
             run.error.append(found[2])
         if run:
             run.excerpt.add(line)
+
+    def _of(self, test: str) -> GoTest:
+        if test not in self._runs and len(self._runs) > MOST_TESTS:
+            return GoTest()
+        return self._runs.setdefault(test, GoTest())
 
     def told(self, package: str = "", ended: str | None = None) -> Iterator[Told]:
         """What the tests told. A test whose subtests failed, and that said nothing itself, tells nothing beside them;

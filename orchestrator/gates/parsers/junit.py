@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from xml.parsers import expat
 
 from orchestrator.gates.parsers.pytest import Traceback
-from orchestrator.gates.parsers.told import ERROR_CHARS, Outcome, Told, lines
+from orchestrator.gates.parsers.told import ERROR_CHARS, MOST_TESTS, Outcome, Told, lines
 
-MOST_TESTS = 50_000
-"""Tests that are told one by one; of more nothing is told."""
 _TEXT_CHARS = 16_000
 _CHUNK = 65_536
 _OUTCOMES: Mapping[str, Outcome] = {"failure": "failed", "error": "failed", "skipped": "skipped"}

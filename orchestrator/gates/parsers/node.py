@@ -7,7 +7,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from orchestrator.gates.parsers.told import ERROR_CHARS, Excerpt, Told
+from orchestrator.gates.parsers.told import ERROR_CHARS, MOST_PARTS, Excerpt, Told
 
 SPEC_MARKS = ("\u2714 ", "\u2716 ")
 TAP_MARKS = ("not ok ", "\nok ")
@@ -19,6 +19,11 @@ _TAP = re.compile(r"( *)(ok|not ok)\b(?: \d+)?(?: -)?(?: ([^#\s].*?))?(?:\s+# ?(
 _SUBTEST = re.compile(r"( *)# Subtest: (.*)$")
 _FIELD = re.compile(r" *(location|failureType|error|code|name): (.*)$")
 _NESTED = " > "
+_MOST_LINES = 200
+"""Of what is told of one test."""
+_DEEPEST = 20
+_TITLE_CHARS = 200
+"""Of one suite around others: a name has them all."""
 
 
 def parse_node_spec(given: Iterable[str]) -> Iterator[Told]:
@@ -29,12 +34,13 @@ def parse_node_spec(given: Iterable[str]) -> Iterator[Told]:
     below: list[str] = []
     for line in given:
         if below or line == _FAILING:
-            below.append(line)
+            if len(below) < _MOST_LINES:
+                below.append(line)
             if len(below) > 1 and line.startswith("test at "):
-                yield from _below(below[1:-1], failed)
+                yield from _below([part for part in below[1:] if part is not line], failed)
                 below = [_FAILING, line]
         elif found := _SUITE.match(line):
-            suites[len(found[1]) // 2 :] = [found[2]]
+            suites[min(len(found[1]) // 2, _DEEPEST) :] = [found[2][:_TITLE_CHARS]]
         elif found := _SPEC.match(line):
             yield from _leaf(found, suites, failed)
     yield from _below(below[1:], failed)
@@ -43,12 +49,13 @@ def parse_node_spec(given: Iterable[str]) -> Iterator[Told]:
 
 def _leaf(found: re.Match[str], suites: list[str], failed: dict[str, deque[str]]) -> Iterator[Told]:
     depth, mark, title = len(found[1]) // 2, found[2], found[3]
-    if suites[depth : depth + 1] == [title]:
+    if suites[depth : depth + 1] == [title[:_TITLE_CHARS]]:
         del suites[depth:]  # the end of a suite, which tells nothing that its tests have not told
         return
     name = _NESTED.join([*suites[:depth], title])
     if mark == "\u2716":
-        failed[title].append(name)
+        if len(failed) <= MOST_PARTS and len(failed[title]) <= MOST_PARTS:
+            failed[title].append(name)
     else:
         yield Told(outcome="passed" if mark == "\u2714" and not found[4] else "skipped", name=name)
 
@@ -112,7 +119,7 @@ def parse_tap(given: Iterable[str]) -> Iterator[Told]:
     point: Point | None = None
     for line in given:
         if found := _SUBTEST.match(line):
-            around[len(found[1]) // 4 :] = [found[2]]
+            around[min(len(found[1]) // 4, _DEEPEST) :] = [found[2][:_TITLE_CHARS]]
         elif found := _TAP.match(line):
             if point:
                 yield from point.told()

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 
-from orchestrator.gates.parsers.told import ERROR_CHARS, Excerpt, Outcome, Told
+from orchestrator.gates.parsers.told import ERROR_CHARS, MOST_PARTS, Excerpt, Outcome, Told
 
 MARKS = ("= FAILURES =", "= ERRORS =", "= short test summary info =", "::")
 _SECTION = re.compile(r"=+ (.+) =+$")
@@ -49,14 +49,16 @@ Sections = dict[tuple[str, str], deque[Traceback]]
 def parse_pytest(given: Iterable[str]) -> Iterator[Told]:
     """What pytest tells. A failure is named by the summary, its error stands in its section, by a shorter title."""
     sections: Sections = defaultdict(deque)
-    section = ""
+    section, kept = "", 0
     current: Traceback | None = None
     for line in given:
         if line[0] == "=" and (found := _SECTION.match(line)):
             section, current = found[1].strip("= "), None
         elif section in ("FAILURES", "ERRORS"):
             if line[0] == "_" and (found := _TITLE.match(line)):
-                current = Traceback(line)
+                current, kept = Traceback(line), kept + 1
+                if kept > MOST_PARTS:
+                    continue
                 sections[section, _TITLED.sub("", found[1], count=1)].append(current)
             elif current:
                 current.add(line)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -13,6 +12,10 @@ LINE_CHARS = 2_000
 ERROR_CHARS = 4_000
 """Of an error's message no more is kept: many times what a signature has."""
 EXCERPT_CHARS = 2_000
+MOST_TESTS = 50_000
+"""Tests that are told one by one; of more nothing is told."""
+MOST_PARTS = 5_000
+"""Parts of an output that a parser keeps until it knows which test they are about."""
 _EXCERPT_LINES = 40
 _LINE = re.compile(r"[^\r\n]+")
 
@@ -42,12 +45,16 @@ def lines(output: str) -> Iterator[str]:
 class Excerpt:
     """The last lines of one part of an output."""
 
+    __slots__ = ("_lines",)
+
     def __init__(self, *first: str) -> None:
-        self._lines: deque[str] = deque(first, maxlen=_EXCERPT_LINES)
+        self._lines = list(first)  # a deque of forty takes more room than most excerpts
 
     def add(self, line: str) -> None:
         """One line more."""
         self._lines.append(line)
+        if len(self._lines) > 2 * _EXCERPT_LINES:
+            del self._lines[:_EXCERPT_LINES]
 
     def __str__(self) -> str:
-        return "\n".join(self._lines)[-EXCERPT_CHARS:]
+        return "\n".join(self._lines[-_EXCERPT_LINES:])[-EXCERPT_CHARS:]

@@ -1,5 +1,5 @@
 // title: Failures that recur across attempts
-// description: Findings and test failures with the same fingerprint in more than one attempt, most frequent first.
+// description: Findings and failures with the same fingerprint in more than one attempt, most frequent first.
 // param repository: id of the repository; orchestrate fills in the current one
 // param limit = 20: rows at most
 // columns: fingerprint, kind, code, locus, attempts, tasks, message
@@ -11,7 +11,7 @@ WITH DISTINCT t.key AS task, a.id AS attempt, f.fingerprint AS fingerprint, head
      coalesce(f.code, f.testName, f.command, "") AS code, coalesce(f.locus, "") AS locus,
      coalesce(f.message, f.signature, "") AS message
 ORDER BY fingerprint, task, attempt, message
-WITH fingerprint, kind, min(code) AS code, min(locus) AS locus, min(message) AS message,
+WITH fingerprint, min(kind) AS kind, min(code) AS code, min(locus) AS locus, min(message) AS message,
      count(DISTINCT attempt) AS attempts, collect(DISTINCT task) AS tasks
 WHERE attempts > 1
 RETURN fingerprint, kind, code, locus, attempts, tasks, message
