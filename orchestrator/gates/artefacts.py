@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchestrator.domain.attempt import AttemptSummary, Decision
+from orchestrator.domain.baseline import Baseline
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.task import Task
 from orchestrator.domain.workspace import FileChange
@@ -19,10 +20,10 @@ _MOST = 1_000  # paths, findings
 
 
 def task_artefacts(
-    task: Task, attempts: Sequence[AttemptSummary], changes: Sequence[FileChange]
+    task: Task, attempts: Sequence[AttemptSummary], changes: Sequence[FileChange], baseline: Baseline | None
 ) -> Mapping[str, Mapping[str, Any]]:
-    """The documents by file name. `attempts` are all of the task's, oldest first, and `changes` those of the last
-    one's whole work."""
+    """The documents by file name. `attempts` are all of the task's, oldest first, `changes` those of the last one's
+    whole work. Without a baseline there is no document of it, so that an earlier one stays."""
     told = [(attempt, attempt.decision) for attempt in attempts if attempt.decision]
     last, decision = told[-1] if told else (attempts[-1], None)
     documents: dict[str, dict[str, Any]] = {
@@ -32,6 +33,8 @@ def task_artefacts(
         "scope.json": _scope(task, last, changes),
         "stage_transitions.json": {"transitions": [_moved(*each) for each in told if _moves(*each)]},
     }
+    if baseline is not None:
+        documents["baseline_failures.json"] = _before(baseline)
     about = {"schema": SCHEMA, "task": task.id, "attempt": last.id}
     return {name: {**about, **document} for name, document in documents.items()}
 
@@ -47,6 +50,27 @@ def completion_reasons(decision: Decision | None, findings: Sequence[Finding]) -
         "fingerprints": list(decision.fingerprints) if decision else [],
         "stage": decision.stage if decision else None,
         "stall_count": decision.stall_count if decision else None,
+    }
+
+
+def _before(baseline: Baseline) -> dict[str, Any]:
+    return {
+        "base": baseline.commit,
+        "tests_collected": baseline.tests_collected,
+        "checks": [{"command": check.command, "outcome": check.outcome} for check in baseline.checks],
+        "failures": [
+            {
+                "fingerprint": shown.failure.fingerprint,
+                "count": shown.count,
+                "command": check.command,
+                "package": shown.failure.package,
+                "test": shown.failure.test_name,
+                "locus": shown.failure.locus,
+                "signature": shown.failure.signature,
+            }
+            for check in baseline.checks
+            for shown in check.failures
+        ][:_MOST],
     }
 
 

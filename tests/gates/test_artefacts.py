@@ -6,7 +6,9 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from orchestrator.domain.attempt import AttemptSummary, Decision
+from orchestrator.domain.attempt import AttemptSummary, Check, Decision
+from orchestrator.domain.baseline import Baseline
+from orchestrator.domain.failure import Failure, ShownFailure
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.workspace import FileChange
 from orchestrator.gates.artefacts import completion_reasons, task_artefacts
@@ -32,7 +34,9 @@ def test_the_documents_say_what_is_recorded() -> None:
     """A row for each check pass, a transition where the stage changed, and what blocks now; JSON throughout."""
     stopped = attempt_summary(id="t:3", number=3, status="stopped", stop_reason="stalled")
     change = FileChange(path="a", status="added", added=2, removed=1, blob="b", kind="file", substantive=True)
-    told = json.loads(json.dumps(task_artefacts(TASK, [rejected(1, 1), rejected(2, 2), stopped], [change] * 1_200)))
+    told = json.loads(
+        json.dumps(task_artefacts(TASK, [rejected(1, 1), rejected(2, 2), stopped], [change] * 1_200, None))
+    )
     assert {document["attempt"] for document in told.values()} == {"t:2"}, "the last that came to a decision"
     assert {document["schema"] for document in told.values()} == {1}
     rows = told["failure_fingerprint_history.json"]["passes"]
@@ -48,9 +52,20 @@ def test_the_documents_say_what_is_recorded() -> None:
 
 def test_a_task_that_came_to_no_decision_has_documents_too() -> None:
     """Nothing is known of its work, and that is said."""
-    told = task_artefacts(TASK, [attempt_summary(status="stopped", findings=())], ())
+    told = task_artefacts(TASK, [attempt_summary(status="stopped", findings=())], (), None)
     assert told["completion_reasons.json"]["decision"] is None
     assert told["failure_fingerprint_history.json"]["passes"] == []
+
+
+def test_what_failed_before_the_work_has_a_document_where_it_was_measured() -> None:
+    """Each failure with the command that showed it; without a baseline the document of an earlier attempt stays."""
+    shown = ShownFailure(Failure.of("pytest", test_name="test_a", locus="t.py"), 2)
+    check = Check("c", "pytest", 1, "failed", 1.0, "", NOW, "baseline", "b", failures=(shown,))
+    baseline = Baseline(run_id="r", commit="base", tree="t", captured_at=NOW, checks=(check,))
+    told = task_artefacts(TASK, [rejected(1, 1)], (), baseline)["baseline_failures.json"]
+    assert (told["base"], told["checks"]) == ("base", [{"command": "pytest", "outcome": "failed"}])
+    assert [(each["test"], each["count"]) for each in told["failures"]] == [("test_a", 2)]
+    assert "baseline_failures.json" not in task_artefacts(TASK, [rejected(1, 1)], (), None)
 
 
 def test_reasons_tell_new_failures_from_violations() -> None:

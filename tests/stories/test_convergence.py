@@ -71,6 +71,7 @@ def assert_told_in_files(story: Story) -> None:
     assert (reasons["stage"], reasons["stall_count"], reasons["scope_violation"]) == (3, 2, False)
     assert reasons["new_failures"] == reasons["fingerprints"]
     assert [each["path"] for each in told["scope.json"]["changes"]] == ["calc.py"]
+    assert told["baseline_failures.json"]["checks"] == [{"command": "python3 -m unittest -q", "outcome": "passed"}]
     (failure,) = told["current_failures.json"]["failures"]
     assert failure["fingerprint"] == reasons["fingerprints"][0]
 

@@ -16,6 +16,7 @@ from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.verification import run_checks
 from orchestrator.engine.services import Services
 from orchestrator.gates.baseline import measured_commands
+from orchestrator.gates.decision_file import is_decision_command
 
 _WAY_OUT = "Make it run in a clean checkout (`orchestrate doctor` shows the sandbox), or take it out of verification."
 
@@ -42,9 +43,10 @@ def with_failed(
     services: Services, claim: Claim, baseline: Baseline, checks: Sequence[Check], deadlines: Deadlines
 ) -> Baseline:
     """The baseline with the commands that failed and are not in it: those that only a merge is checked by cost nothing
-    as long as they pass. One without an answer has none."""
+    as long as they pass. One without an answer has none, and one that judges whether the work is done excuses
+    nothing."""
     failed = (check.command for check in checks if check.outcome == "failed" and check.phase == "merge")
-    wanted = tuple(command for command in failed if baseline.check_of(command) is None)
+    wanted = tuple(c for c in failed if baseline.check_of(c) is None and not is_decision_command(c))
     found = _measured(services, claim, baseline.commit, wanted, deadlines).checks
     return replace(baseline, checks=baseline.checks + tuple(c for c in found if c.outcome != "infrastructure"))
 

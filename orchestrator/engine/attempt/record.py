@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from orchestrator.domain.attempt import AttemptResult, AttemptSummary, Owner
+from orchestrator.domain.baseline import Baseline
 from orchestrator.domain.errors import GraphError, StaleFenceError, WorkspaceError
 from orchestrator.domain.events import Resumed
 from orchestrator.domain.lifecycle import TASK_ENDED
@@ -89,6 +90,8 @@ class AttemptRecord:
         self._claim = claim
         self.start: Start | None = None
         """Where it begins, as soon as that is known: an end before the work has begun counts with the earlier ones."""
+        self.baseline: Baseline | None = None
+        """What failed before the work, as soon as that is known."""
         self._began = services.clock.monotonic()
 
     def deadlines(self, meter: Meter | None) -> Deadlines:
@@ -123,7 +126,7 @@ class AttemptRecord:
         }
         self._services.writer.describe_attempt(self._claim, described)
         if start.earlier and start.earlier[-1].status == "interrupted":  # its process may not have written them
-            write_artefacts_of(self._services, task)
+            write_artefacts_of(self._services, task, self.baseline)
         self._services.listener(
             TaskClaimed(
                 at=self._services.clock.now(),
@@ -149,7 +152,7 @@ class AttemptRecord:
             return False
         self.result = result
         self._tell(result)
-        write_artefacts_of(self._services, self._claim.task)
+        write_artefacts_of(self._services, self._claim.task, self.baseline)
         return True
 
     def __enter__(self) -> AttemptRecord:

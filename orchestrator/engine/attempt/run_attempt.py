@@ -32,7 +32,7 @@ def run_attempt(services: Services, plan: Plan, claim: Claim, meter: Meter | Non
     """
     with AttemptRecord(services, claim) as record:
         start = record.start = find_start(services, claim)
-        baseline = measure_baseline(services, plan, claim, start.base, Deadlines(None, meter))
+        baseline = record.baseline = measure_baseline(services, plan, claim, start.base, Deadlines(None, meter))
         work = take_over(start, record) or do_work(services, plan, claim, start, baseline, meter, record)
         work = held_work(services, claim, start, work)
         deadlines = record.deadlines(meter)
