@@ -41,13 +41,14 @@ class RunDetails:
 
 @dataclass(frozen=True, slots=True)
 class TaskDetails:
-    """A task with what has become of it, its attempts oldest first, why it failed, what it has used in all, and the
-    folder with the documents about it."""
+    """A task with what has become of it, its attempts oldest first, why it failed, what it has used in all, which
+    files its newest attempt may not change, and the folder with the documents about it."""
 
     state: TaskState
     attempts: tuple[ResultRow, ...]
     diagnosis: ResultRow
     spend: Usage
+    protected: ResultRow
     artefacts: str = ""
 
 
@@ -132,7 +133,15 @@ def _task(reader: GraphReader, task_id: str) -> TaskDetails:
     attempts, spend = attempt_figures(reader, task_id), reader.spend(task_id=task_id)
     state = with_all_attempts(task_state(reader, task_id), attempts)
     diagnosis = ask_first(reader, "task_diagnosis", task=task_id)
-    return TaskDetails(state, attempts, diagnosis, spend, reader.artefact_folder(task_id))
+    protected = ask_first(reader, "task_protected", task=task_id)
+    return TaskDetails(
+        state=state,
+        attempts=attempts,
+        diagnosis=diagnosis,
+        spend=spend,
+        protected=protected,
+        artefacts=reader.artefact_folder(task_id),
+    )
 
 
 def newest_subject(reader: GraphReader, repository_id: str) -> tuple[str, str] | None:

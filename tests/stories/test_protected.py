@@ -52,6 +52,9 @@ def test_a_check_cannot_be_made_to_pass_by_what_decides_it(story: Story, model: 
 
 def test_a_task_changes_the_test_that_it_names(story: Story, model: Serve) -> None:
     """files_written says that a test is what the task is about; new tests beside need no word."""
+    (story.repository / "conftest.py").write_text("")
+    git(story.repository, "add", "-A")
+    git(story.repository, "commit", "-qm", "More")
     wrong = call("write_file", path="test_calc.py", file_text=FAILING)
     right = call("write_file", path="calc.py", file_text=SUB)
     more = call("write_file", path="test_more.py", file_text=FAILING)
@@ -61,3 +64,4 @@ def test_a_task_changes_the_test_that_it_names(story: Story, model: Serve) -> No
     story.ok("execute")
 
     assert story.ask("MATCH (f:Finding) RETURN f.code") == []
+    assert "protected  conftest.py\n" in story.ok("show", "both")

@@ -13,11 +13,13 @@ from orchestrator.cli.render.screen import status_text
 from orchestrator.cli.render.tables import attempts_table
 from orchestrator.cli.render.text import clean, duration, ended_by, marked, spent, spent_in_all
 from orchestrator.cli.render.timeline import note_view, turn_view
+from orchestrator.domain.query import ResultRow
 from orchestrator.domain.text import counted
 from orchestrator.reports.details import CallDetails, PlanDetails, RunDetails, TaskDetails
 from orchestrator.reports.timeline import TimelineNote, TimelineTurn
 
 _SAID = 2_000  # characters of what a model said in a turn
+_PROTECTED_SHOWN = 10
 _DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -78,6 +80,7 @@ def task_details_view(full: TaskDetails, *, codes: bool = False) -> RenderableTy
         "budget": f"{task.tool_call_budget} calls, {counted(task.max_attempts, 'attempt')}",
         "depends on": ", ".join(task.depends_on),
         "may write": ", ".join(task.allowed_paths),
+        "protected": _protected(full.protected),
         "checks": "; ".join(task.verification),
         "criteria": "; ".join(task.acceptance_criteria),
         "used": _used(full) if full.attempts else "",
@@ -94,6 +97,13 @@ def task_details_view(full: TaskDetails, *, codes: bool = False) -> RenderableTy
         actions = [action for action in full.diagnosis.get("actions") or [] if action not in said]
         parts += [Text(f"advice: {clean(action)}") for action in actions]
     return Group(*parts)
+
+
+def _protected(found: ResultRow) -> str:
+    """The first of the files that the task may not change, and how many more there are."""
+    named = (found.get("files") or [])[:_PROTECTED_SHOWN]
+    more = (found.get("count") or 0) - len(named)
+    return ", ".join(named) + (f" and {counted(more, 'more file')}" if more else "")
 
 
 def _used(full: TaskDetails) -> str:

@@ -13,7 +13,7 @@ from orchestrator.domain.run import Claim
 from orchestrator.domain.workspace import FileChange
 from orchestrator.engine.attempt.resume import Start, Work
 from orchestrator.engine.services import Services
-from orchestrator.gates.protected import ProtectionRules, judge_protected, protected_changes
+from orchestrator.gates.protected import ProtectionRules, judge_protected, protected_changes, protected_files
 from orchestrator.gates.shadowing import built_in, judge_shadowing, new_modules
 
 
@@ -27,10 +27,26 @@ class CheckedWork:
     findings: tuple[Finding, ...]
 
 
+MOST_LISTED = 50
+"""Protected files that are recorded by name with an attempt."""
+
+
+def protection_rules(services: Services, plan: Plan, claim: Claim) -> ProtectionRules:
+    """What is protected from the claimed task."""
+    commands = (*plan.commands_of(claim.task), *plan.full_verification)
+    return ProtectionRules.of(claim.task, commands, services.settings.checks.protected)
+
+
+def describe_protection(services: Services, plan: Plan, claim: Claim, start: Start) -> None:
+    """Record with the attempt which files it may not change, by name as far as they are few."""
+    files = protected_files(services.workspaces.files_of(start.base), protection_rules(services, plan, claim))
+    told = {"protected_files": files[:MOST_LISTED], "protected_count": len(files)}
+    services.writer.describe_attempt(claim, told)
+
+
 def protect(services: Services, plan: Plan, claim: Claim, start: Start, work: Work) -> CheckedWork:
     """Put protected files back as the commit under the work has them, and leave out modules in place of others."""
-    workspaces, task, commands = services.workspaces, claim.task, plan.commands_of(claim.task)
-    rules = ProtectionRules.of(task, (*commands, *plan.full_verification), services.settings.checks.protected)
+    workspaces, rules = services.workspaces, protection_rules(services, plan, claim)
     changes = workspaces.changes(start.base_tree, work.tree)
     changed = protected_changes(changes, rules, workspaces.content)
     made = new_modules(changes, workspaces.files_of(start.base), rules)

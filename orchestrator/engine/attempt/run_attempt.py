@@ -14,7 +14,7 @@ from orchestrator.domain.run import Claim
 from orchestrator.engine.attempt.assignment import do_work
 from orchestrator.engine.attempt.baseline import measure_baseline
 from orchestrator.engine.attempt.merge import merge
-from orchestrator.engine.attempt.protection import fresh_checkout, protect
+from orchestrator.engine.attempt.protection import describe_protection, fresh_checkout, protect
 from orchestrator.engine.attempt.record import AttemptRecord, Deadlines
 from orchestrator.engine.attempt.resume import find_start, take_over
 from orchestrator.engine.attempt.review import ask_verifier
@@ -33,6 +33,7 @@ def run_attempt(services: Services, plan: Plan, claim: Claim, meter: Meter | Non
     with AttemptRecord(services, claim) as record:
         start = record.start = find_start(services, claim)
         baseline = record.baseline = measure_baseline(services, plan, claim, start.base, Deadlines(None, meter))
+        describe_protection(services, plan, claim, start)
         work = take_over(start, record) or do_work(services, plan, claim, start, baseline, meter, record)
         work = held_work(services, claim, start, work)
         deadlines = record.deadlines(meter)
