@@ -7,7 +7,9 @@ all the same is a finding, and the checks run with those files as they were.
 
 from __future__ import annotations
 
+import fnmatch
 import posixpath
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -38,6 +40,10 @@ _DECIDERS = (
 )
 _DECIDING_FOLDERS = (".github", ".circleci", ".cargo", ".buildkite", "node_modules", "*.egg-info", "*.dist-info")
 _VENDORED = "vendor/modules.txt"  # go takes the modules beside it in place of those that go.mod pins
+_IS_TEST, _IS_DECIDER, _IS_DECIDING_FOLDER = (
+    re.compile("|".join(map(fnmatch.translate, patterns))) for patterns in (_TEST_NAMES, _DECIDERS, _DECIDING_FOLDERS)
+)
+"""Of one name each, in one look: a repository has many thousands of files."""
 _SCRIPTS = (".sh", ".bash", ".mk")
 
 Contents = Callable[[str], bytes | None]
@@ -69,24 +75,22 @@ class ProtectionRules:
 
     def _is_script(self, path: str) -> bool:
         """Whether a verification command runs it: a shell script, or what is called by its path."""
-        words = {word.strip("'\"();&|") for command in self.commands for word in command.split()}
+        naming = (command for command in self.commands if path in command)
+        words = {word.strip("'\"();&|") for command in naming for word in command.split()}
         return f"./{path}" in words or (path in words and path.endswith(_SCRIPTS))
 
 
 def is_test(path: str) -> bool:
     """Whether the path is a test's by its name or its folder: its data and helpers too."""
     *folders, name = path.lower().split("/")
-    return not _TEST_FOLDERS.isdisjoint(folders) or matches_any(name, _TEST_NAMES)
+    return not _TEST_FOLDERS.isdisjoint(folders) or _IS_TEST.match(name) is not None
 
 
 def is_decider(path: str) -> bool:
     """Whether the whole file decides how checks run, by its name or its folder."""
     *folders, name = path.lower().split("/")
-    return (
-        matches_any(name, _DECIDERS)
-        or path.endswith(_VENDORED)
-        or any(matches_any(folder, _DECIDING_FOLDERS) for folder in folders)
-    )
+    decides = _IS_DECIDER.match(name) is not None or path.endswith(_VENDORED)
+    return decides or any(_IS_DECIDING_FOLDER.match(folder) for folder in folders)
 
 
 def protected_files(files: Iterable[str], rules: ProtectionRules) -> tuple[str, ...]:
