@@ -19,7 +19,7 @@ TEXT = f"{FIRST}\x1b[31m{SECRET}{' ' * (len(FIRST) + 5 - len(LAST))}{LAST}"
 ALL = "MATCH (n) RETURN properties(n) AS node"
 
 
-def _slowly(text: str, bytes_a_second: float = 700, **more: Any) -> dict[str, Any]:
+def _slowly(text: str, bytes_a_second: float = 350, **more: Any) -> dict[str, Any]:
     """A call with a text that comes slowly, as a stream."""
     reply = call("write_file", path="calc.py", file_text=SUB)
     return {**reply, "text": text, "fault": {"drip": bytes_a_second}, **more}
