@@ -195,6 +195,16 @@ def test_a_report_that_hides_a_failure_hides_nothing_that_the_output_names() -> 
     assert found == ["a::b1", "t.py::test_one"]
 
 
+def test_failures_that_pytest_counts_and_does_not_name_are_one_more() -> None:
+    """With `--tb=no -rN`, or where the code under test prints over it: as many as there are, beside those named."""
+    named = pytest_output({("t", "one"): "KeyError: 2"})
+    assert len(read_check("pytest", 1, named).failures) == 1
+    hidden, one = read_check("pytest", 1, named.replace("1 failed in", "3 failed, 4 passed, 1 error in")).failures
+    assert (hidden.failure.signature, one.failure.test_name) == ("3 more, which it does not name", "t.py::test_one")
+    [silent] = read_check("pytest --tb=no -rN", 1, "FF.\n2 failed, 1 passed in 61.27s (0:01:01)").failures
+    assert silent.failure.signature == "2 more, which it does not name"
+
+
 def test_a_report_of_another_tool_names_its_tests() -> None:
     """Class and name where it tells no file, the type of the error before its message; what it calls anything but a
     report is none."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from orchestrator.gates.parsers.told import ERROR_CHARS, MOST_PARTS, Excerpt, Outcome, Told
 
-MARKS = ("= FAILURES =", "= ERRORS =", "= short test summary info =", "::")
+MARKS = (" failed", " error", "= FAILURES =", "= ERRORS =", "= short test summary info =", "::")
 _SECTION = re.compile(r"=+ (.+) =+$")
 _TITLE = re.compile(r"_+ (.+) _+$")
 _TITLED = re.compile(r"(?:ERROR (?:at (?:setup|teardown) of|collecting)) ")
@@ -16,6 +16,8 @@ _ERROR = re.compile(r"E {3}(.*)$")
 _VERBOSE = re.compile(r"(.*::.*) (PASSED|SKIPPED|XFAIL|XPASS)(?: \(.*\))? +\[ *\d+%\]$")
 _PARALLEL = re.compile(r"\[gw\d+\] \[ *\d+%\] (PASSED|SKIPPED|XFAIL|XPASS) (.*::.*)$")
 _SUMMARY = re.compile(r"(?:FAILED|ERROR|SUBFAILED(?:\([^)]*\)|\[[^\]]*\])*) (\S.*)$")
+_END = re.compile(r"(?:=+ )?(\d+ [a-z]+(?:, \d+ [a-z]+)*) in [\d.]+s(?: \([\d:]+\))?(?: =+)?$")
+_COUNTED = re.compile(r"(\d{1,9}) (?:failed|errors?)\b")
 _SHORT = "short test summary info"
 _OUTCOMES: dict[str, Outcome] = {"PASSED": "passed", "XPASS": "passed", "SKIPPED": "skipped", "XFAIL": "skipped"}
 
@@ -47,7 +49,27 @@ Sections = dict[tuple[str, str], deque[Traceback]]
 
 
 def parse_pytest(given: Iterable[str]) -> Iterator[Told]:
-    """What pytest tells. A failure is named by the summary, its error stands in its section, by a shorter title."""
+    """What pytest tells. Of more failures than it names, as its last line counts them, the number is told: one that is
+    hidden is one too."""
+    ends: list[int] = []
+    named = 0
+    for told in _parts(_counting(given, ends)):
+        named += told.outcome == "failed"
+        yield told
+    if sum(ends) > named:
+        yield Told(outcome="failed", error=f"{sum(ends) - named} more, which it does not name", rule=True)
+
+
+def _counting(given: Iterable[str], ends: list[int]) -> Iterator[str]:
+    """The lines as they come; how many failures a last line counts joins `ends`."""
+    for line in given:
+        if " in " in line and (found := _END.match(line)):
+            ends.append(sum(int(number) for number in _COUNTED.findall(found[1])))
+        yield line
+
+
+def _parts(given: Iterable[str]) -> Iterator[Told]:
+    """What is named: a failure by the summary, whose error stands in its section, by a shorter title."""
     sections: Sections = defaultdict(deque)
     section, kept = "", 0
     current: Traceback | None = None
