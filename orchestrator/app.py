@@ -15,11 +15,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.clock import RandomIds, SystemClock
-from orchestrator.config.file import SettingsFile, read_settings_file
+from orchestrator.config.file import read_settings_file
 from orchestrator.config.load import Configuration, load_configuration
 from orchestrator.config.secrets import Redactor, secrets_of
 from orchestrator.config.settings import ModelSettings, Settings
-from orchestrator.config.trust import TrustStore
+from orchestrator.config.trust import TrustStore, Untrusted
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.live_text import LiveTexts, unwatched
 from orchestrator.domain.plan import Plan
@@ -55,7 +55,7 @@ class App:
         *,
         flags: Mapping[str, Any],
         on_wait: Callable[[str], None],
-        may_trust: Callable[[SettingsFile], bool] = lambda _file: False,
+        may_trust: Callable[[Untrusted], bool] = lambda _waiting: False,
     ) -> None:
         self._folder = folder
         self._environ = environ
@@ -111,7 +111,7 @@ class App:
     def trust(self) -> None:
         """Remember the repository's settings file, as it was read, as trusted; from now on all of it counts."""
         if self.configuration.untrusted is not None:
-            TrustStore.of(self._environ).add(self.configuration.untrusted)
+            TrustStore.of(self._environ).add(self.configuration.untrusted.file)
         del self.configuration  # read anew, and compared with what was trusted
 
     def revoke_trust(self) -> bool:

@@ -5,7 +5,6 @@ A model sees plain line ends and no BOM; what a file has of both is kept when it
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -16,7 +15,7 @@ from pydantic import AfterValidator, Field
 from agents.tools.port import Arguments, ToolEnv, ToolOutput
 from agents.transcript import cut
 from orchestrator.domain.errors import PathRefusedError, ToolError
-from orchestrator.domain.text import counted
+from orchestrator.domain.text import closest, counted
 
 _BOM = b"\xef\xbb\xbf"
 _SNIFF = 8 * 1024
@@ -127,7 +126,7 @@ def _not_a_file(env: ToolEnv, path: str, error: ToolError) -> ToolOutput:
         return ToolOutput(f"{path} is a folder:\n{_listed(listing)}")
     files = env.workspace.files()
     names = {file: PurePosixPath(file).name for file in files}
-    near = difflib.get_close_matches(PurePosixPath(path).name, sorted(set(names.values())), n=3)
+    near = closest(PurePosixPath(path).name, sorted(set(names.values())), most=3)
     similar = [file for file in files if names[file] in near][:3]
     raise ToolError(f"{error} Similar names: {', '.join(similar)}." if similar else str(error))
 
@@ -247,7 +246,7 @@ def _hint(file: TextFile, old: str) -> str:
         return (
             f"Its first line stands in line {stripped.index(first) + 1}, but the white space or what follows differs."
         )
-    near = difflib.get_close_matches(first, stripped[:5_000], n=1)
+    near = closest(first, stripped)
     if near:
         return f'Nearest is line {stripped.index(near[0]) + 1}: "{cut(near[0], 200)}".'
     return "Read the file again: it may have changed."

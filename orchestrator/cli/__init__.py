@@ -127,10 +127,10 @@ def run(arguments: list[str]) -> int:
 
 
 def _defect(error: Exception, arguments: list[str]) -> int:
-    from orchestrator.cli.logs import record_crash
+    from orchestrator.cli.logs import record_crash, redacted
 
     log = record_crash(error, arguments)
-    say(f"Error: a defect of orchestrate: {type(error).__name__}: {error}. The details are in {log}.")
+    say(redacted(f"Error: a defect of orchestrate: {type(error).__name__}: {error}. The details are in {log}."))
     return OrchestrateError.exit_code
 
 

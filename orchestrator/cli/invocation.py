@@ -19,7 +19,7 @@ from orchestrator.domain.errors import UserError
 
 if TYPE_CHECKING:
     from orchestrator.app import App
-    from orchestrator.config.file import SettingsFile
+    from orchestrator.config.trust import Untrusted
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
@@ -59,13 +59,11 @@ class Invocation:
             yield app
 
 
-def _may_trust(file: SettingsFile) -> bool:
+def _may_trust(waiting: Untrusted) -> bool:
     """Ask, where somebody is there to answer."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    from orchestrator.config.trust import described
-
-    say(f"{file.path} sets what counts only after you have trusted the file:\n{described(file)}")
+    say(f"{waiting.file.path} sets what counts only after you have trusted the file:\n{waiting.described}")
     return click.confirm("Do you trust it as it is?", err=True)
 
 

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -24,14 +25,14 @@ def log_path(home: Path) -> Path:
     return home / "logs" / "orchestrate.log"
 
 
-_homes: list[Path] = []  # of the applications opened by this process: a crash is logged at the last one
+_opened: list[tuple[Path, Callable[[str], str]]] = []  # home and redaction of the applications of this process
 
 
 def log_to(home: Path, level: str, redact: Callable[[str], str]) -> None:
     """Send our own log lines to the log file (info and above, or all when debugging) and those from `level` on to
     stderr, secrets replaced by `redact`."""
     log_path(home).parent.mkdir(parents=True, exist_ok=True)
-    _homes.append(home)
+    _opened.append((home, redact))
     file = RotatingFileHandler(log_path(home), maxBytes=LOG_BYTES, backupCount=2, encoding="utf-8", delay=True)
     screen = logging.StreamHandler(sys.stderr)
     screen.setLevel(level.upper())
@@ -64,11 +65,23 @@ class _Redacting(logging.Formatter):
             return f"{record.levelname} {record.name} (withheld: the settings cannot be read)"
 
 
+def redacted(text: str) -> str:
+    """The text without the secrets of the application opened last, or, where none was, of the environment."""
+    from orchestrator.config.secrets import Redactor, secrets_of
+    from orchestrator.config.settings import Settings
+
+    for _, redact in _opened[-1:]:
+        with suppress(OrchestrateError):  # its settings cannot be read
+            text = redact(text)
+    return Redactor(secrets_of(Settings(), os.environ))(text)
+
+
 def record_crash(error: BaseException, arguments: list[str]) -> Path:
-    """Write the traceback of a defect to the log file, or to a temporary file where there is no home; return which."""
+    """Write the traceback of a defect, without secrets, to the log file of the application opened last, or to a
+    temporary file where there is none; return which."""
     text = "".join(traceback.format_exception(error))
-    entry = f"{datetime.now(UTC).isoformat()} CRASH {arguments}\n{text}"
-    for folder in (*_homes[-1:], Path(tempfile.mkdtemp(prefix="orchestrate-"))):
+    entry = redacted(f"{datetime.now(UTC).isoformat()} CRASH {arguments}\n{text}")
+    for folder in (*(home for home, _ in _opened[-1:]), Path(tempfile.mkdtemp(prefix="orchestrate-"))):
         path = log_path(folder)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -59,7 +59,5 @@ def _rows(loaded: Configuration) -> Iterator[Mapping[str, Any]]:
 
 
 def _waiting(loaded: Configuration) -> Iterator[Mapping[str, Any]]:
-    from orchestrator.config.trust import demands
-
-    for demand in demands(loaded.untrusted) if loaded.untrusted else ():
+    for demand in loaded.untrusted.demands if loaded.untrusted else ():
         yield {"setting": ".".join(demand.keys), "value": demand.value, "place": demand.place}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.option("--revoke", is_flag=True, help="Trust the file no longer.")
 @pass_invocation
 def command(invocation: Invocation, revoke: bool) -> None:
-    """Show what this repository's settings file sends, runs or opens, and let it count from now on.
+    """Show what this repository's settings file sends, runs, opens or loosens, and let it count from now on.
 
     Trust holds for the file as it is: a changed one asks again. It is kept outside the repository.
     """
@@ -26,13 +26,11 @@ def command(invocation: Invocation, revoke: bool) -> None:
 
 
 def _trust(app: App) -> None:
-    from orchestrator.config.trust import described
-
-    file = app.configuration.untrusted
-    if file is None:
+    waiting = app.configuration.untrusted
+    if waiting is None:
         return click.echo("Nothing in this repository's settings waits for trust.")
     app.trust()
-    click.echo(clean(f"{file.path} is trusted until it changes:\n{described(file)}"))
+    click.echo(clean(f"{waiting.file.path} is trusted until it changes:\n{waiting.described}"))
     return click.echo("`orchestrate trust --revoke` takes it back.")
 
 

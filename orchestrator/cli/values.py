@@ -14,11 +14,16 @@ import click
 
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.lifecycle import TransitionError
+from orchestrator.domain.nesting import nests_deeper
 
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+
+
+MAX_NESTING = 50
+"""Lists or objects within one another in a parameter's value; the driver reads them by recursion."""
 
 
 class KeyValue(click.ParamType[tuple[str, Any]]):
@@ -32,9 +37,15 @@ class KeyValue(click.ParamType[tuple[str, Any]]):
         if not found or not key:
             self.fail(f"{value!r} is not of the form name=value.", param, ctx)
         try:
-            return key, json.loads(text)
+            parsed = json.loads(text)
+            too_deep = nests_deeper(parsed, MAX_NESTING)
         except ValueError:
             return key, text
+        except RecursionError:
+            too_deep = True
+        if too_deep:
+            self.fail(f"the value of {key!r} nests deeper than {MAX_NESTING} lists or objects.", param, ctx)
+        return key, parsed
 
 
 class Duration(click.ParamType[float]):

@@ -24,9 +24,10 @@ repository's rules over yours, setting by setting, the environment over both, fl
 environment; `orchestrate settings` shows each value with its origin. An unknown key, or an unknown variable that begins
 with `ORCHESTRATE_`, is an error that names its nearest neighbour.
 
-Of the repository's file, what sends something elsewhere, runs something or opens the sandbox counts only after
-`orchestrate trust`, and asks again when the file changes. That is everything but the names, timeouts and sizes of
-models, and the sections `budgets`, `complexity`, `convergence`, `guards`, `review` and `run`.
+Of the repository's file, what sends something elsewhere, runs something, opens the sandbox or loosens a bound counts
+only after `orchestrate trust`, and asks again when the file changes. That is everything but the names, timeouts and
+sizes of models, `budgets`, `run.parallel` and the like, and numbers of `complexity`, `convergence`, `guards` and `run`
+that are not above those of your own file or the defaults.
 `sandbox.level = "none"` is refused in it. A key, or a header's value, goes only to a host that it was paired with: the
 vendor's own, what environment, flags and your file name together, or what a trusted file names as `base_url` and
 `api_key_env` or `headers` of one table.

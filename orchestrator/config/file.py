@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import UserError
+from orchestrator.domain.nesting import nests_deeper
 
 OWN_FILE, SHARED_FILE = "orchestrate.toml", "pyproject.toml"
 MAX_SETTINGS_BYTES = 1_000_000
@@ -143,18 +144,9 @@ def _parsed(text: str, name: str) -> dict[str, Any]:
         values = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # an integer of thousands of digits is a plain ValueError
         raise UserError(f"{name} is no TOML: {error}.") from None
-    if _deeper(values, MAX_DEPTH):
+    if nests_deeper(values, MAX_DEPTH):
         raise UserError(f"{name} nests deeper than {MAX_DEPTH} tables.")
     return values
-
-
-def _deeper(values: dict[str, Any], levels: int) -> bool:
-    """Whether tables and lists nest deeper, found level by level: recursion is what such a file wants to exhaust."""
-    level: list[Any] = [values]
-    for _ in range(levels):
-        tables = [each.values() if isinstance(each, dict) else each for each in level]
-        level = [inner for table in tables for inner in table if isinstance(inner, dict | list)]
-    return bool(level)
 
 
 def _lines(text: str, inside: SettingKeys) -> dict[SettingKeys, int]:

@@ -24,7 +24,7 @@ from orchestrator.config.keys import KeyPairs, key_pairs
 from orchestrator.config.layers import DEFAULT, Layers, Origin
 from orchestrator.config.secrets import is_secret_name
 from orchestrator.config.settings import ModelsSettings, Settings
-from orchestrator.config.trust import TrustStore, demands, harmless_part, untrusted_error
+from orchestrator.config.trust import TrustStore, Untrusted
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.text import counted, nearest
 
@@ -73,12 +73,12 @@ class Configuration:
     settings: Settings
     origins: Mapping[SettingKeys, Origin]
     keys: KeyPairs
-    untrusted: SettingsFile | None
+    untrusted: Untrusted | None
 
     def required(self) -> Settings:
         """The settings to work by. Raises UntrustedSettingsError where some of them do not count yet."""
         if self.untrusted is not None:
-            raise untrusted_error(self.untrusted)
+            raise self.untrusted.error
         return self.settings
 
 
@@ -95,12 +95,13 @@ def load_configuration(top: Path, environ: Mapping[str, str], flags: Mapping[str
     alone."""
     file = read_settings_file(top)
     loaded = _loaded(file, environ, flags or {})
-    if not demands(file) or TrustStore.of(environ).holds(file):
+    untrusted = Untrusted.of(file, read_user_file(environ))
+    if not untrusted.demands or TrustStore.of(environ).holds(file):
         return loaded
     try:
-        return replace(_loaded(harmless_part(file), environ, flags or {}), untrusted=file)
+        return replace(_loaded(untrusted.harmless_part, environ, flags or {}), untrusted=untrusted)
     except UserError:
-        raise untrusted_error(file) from None
+        raise untrusted.error from None
 
 
 def _loaded(file: SettingsFile, environ: Mapping[str, str], flags: Mapping[str, Any]) -> Configuration:

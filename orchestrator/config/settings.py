@@ -117,6 +117,8 @@ class WorkspaceSettings(_Section):
     cache_mb: int = Field(default=4_096, ge=0)
     """Megabytes of build caches (Go, cargo, npm, pip, mypy and the like) that are kept for a plan; larger ones begin
     anew, and with 0 every command begins without."""
+    max_file_mb: int = Field(default=50, ge=1)
+    """Megabytes of one file that an attempt may leave; work with a larger one is rejected."""
 
 
 class SandboxSettings(_Section):

@@ -20,22 +20,46 @@ from typing import Any
 from orchestrator.config.file import SettingKeys, SettingsFile, xdg_folder
 from orchestrator.config.former import ROLES
 from orchestrator.config.keys import named_pairs
+from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import UntrustedSettingsError, UserError
 
-HARMLESS_SECTIONS = frozenset({"budgets", "complexity", "convergence", "guards", "review", "run"})
+HARMLESS_SECTIONS = frozenset({"budgets"})
+BOUNDING_SECTIONS = frozenset({"complexity", "convergence", "guards", "run"})
+"""What bounds work: a repository may bound it more narrowly than its user does, and only the user more widely."""
 HARMLESS_OF_MODELS = frozenset(
     {"name", "temperature", "context_window", "max_output_tokens", "tools", "retries", "rate_limit"}
     | {"idle_timeout_s", "timeout_s", "effort", "reasoning_tokens"}
 )
-HARMLESS = frozenset({("checks", "timeout_s")})
+HARMLESS = frozenset({("checks", "timeout_s"), ("run", "parallel"), ("run", "lease_s"), ("run", "graph_wait_s")})
 """What needs no trust is listed; any other setting, of a later release too, needs it."""
 
 
-def needs_trust(keys: SettingKeys) -> bool:
-    """Whether a setting of a repository's file counts only after the file was trusted."""
+_DEFAULTS = Settings().model_dump()
+
+
+def needs_trust(keys: SettingKeys, value: Any, users: Mapping[str, Any]) -> bool:
+    """Whether a setting of a repository's file counts only after the file was trusted, given the values of the user's
+    own file."""
     if keys[0] == "models":
         return next((key for key in keys[1:] if key not in ROLES), "") not in HARMLESS_OF_MODELS
-    return keys[0] not in HARMLESS_SECTIONS and keys not in HARMLESS
+    if keys in HARMLESS or keys[0] in HARMLESS_SECTIONS:
+        return False
+    return keys[0] not in BOUNDING_SECTIONS or _loosens(value, _value_at(keys, users))
+
+
+def _value_at(keys: SettingKeys, users: Mapping[str, Any]) -> Any:
+    """What would count without the repository's file: the user's own value, else the default."""
+    found: list[Any] = [users, _DEFAULTS]
+    for key in keys:
+        found = [table[key] for table in found if isinstance(table, Mapping) and key in table]
+    return found[0] if found else None
+
+
+def _loosens(value: Any, without: Any) -> bool:
+    """Whether a bound is wider. Where there is none, any number is narrower; what is no number may only be equal."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return bool(value != without)
+    return without is not None and (not isinstance(without, int | float) or value > without)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,36 +75,45 @@ class Demand:
         return f"{'.'.join(self.keys)} = {json.dumps(self.value, default=str)}  ({self.place})"
 
 
-def demands(file: SettingsFile) -> tuple[Demand, ...]:
-    """What of the file needs trust, in its order."""
-    return tuple(Demand(keys, value, file.where(keys)) for keys, value in file.settings() if needs_trust(keys))
+@dataclass(frozen=True, slots=True)
+class Untrusted:
+    """A repository's file, and what of it needs trust, in its order."""
 
+    file: SettingsFile
+    demands: tuple[Demand, ...]
 
-def described(file: SettingsFile) -> str:
-    """What the file asks for, one setting a line, and which keys it would have sent where."""
-    lines = [f"  {demand}" for demand in demands(file)]
-    pairs = [f"  The value of ${pair.variable} may go to {pair.origin}." for pair in named_pairs(file.values)]
-    return "\n".join([*lines, *dict.fromkeys(pairs)]).encode("ascii", "backslashreplace").decode()
+    @classmethod
+    def of(cls, file: SettingsFile, users: SettingsFile) -> Untrusted:
+        """What the file asks for beside the user's own file."""
+        asked = (each for each in file.settings() if needs_trust(*each, users.values))
+        return cls(file, tuple(Demand(keys, value, file.where(keys)) for keys, value in asked))
 
+    @property
+    def described(self) -> str:
+        """What the file asks for, one setting a line, and which keys it would have sent where."""
+        lines = [f"  {demand}" for demand in self.demands]
+        pairs = (f"  The value of ${pair.variable} may go to {pair.origin}." for pair in named_pairs(self.file.values))
+        return "\n".join([*lines, *dict.fromkeys(pairs)]).encode("ascii", "backslashreplace").decode()
 
-def untrusted_error(file: SettingsFile) -> UntrustedSettingsError:
-    """What is said of a file that asks for what was not trusted."""
-    return UntrustedSettingsError(
-        f"{file.path} sets what counts only after you have trusted the file.",
-        next_step="Read it, then say so with `orchestrate trust`; a changed file asks again. It asks for:\n"
-        + described(file),
-    )
+    @property
+    def error(self) -> UntrustedSettingsError:
+        """What is said of a file that asks for what was not trusted."""
+        return UntrustedSettingsError(
+            f"{self.file.path} sets what counts only after you have trusted the file.",
+            next_step="Read it, then say so with `orchestrate trust`; a changed file asks again. It asks for:\n"
+            + self.described,
+        )
 
-
-def harmless_part(file: SettingsFile) -> SettingsFile:
-    """The file without what needs trust."""
-    values = deepcopy(dict(file.values))
-    for demand in demands(file):
-        table = values
-        for key in demand.keys[:-1]:
-            table = table[key]
-        del table[demand.keys[-1]]
-    return replace(file, values=values)
+    @property
+    def harmless_part(self) -> SettingsFile:
+        """The file without what needs trust."""
+        values = deepcopy(dict(self.file.values))
+        for demand in self.demands:
+            table = values
+            for key in demand.keys[:-1]:
+                table = table[key]
+            del table[demand.keys[-1]]
+        return replace(self.file, values=values)
 
 
 @dataclass(frozen=True, slots=True)

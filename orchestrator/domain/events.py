@@ -109,7 +109,8 @@ class ToolRequested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFinished:
-    """A call has its result. `tree_after` is set after every mutating call of which a snapshot could be taken."""
+    """A call has its result. `tree_after` is set after every mutating call of which a snapshot could be taken;
+    `files_changed` are all that differ from the one before, `writes` tell of the first of them."""
 
     at: datetime
     call: ToolCall
@@ -117,6 +118,7 @@ class ToolFinished:
     result: ToolResult
     tree_after: str | None = None
     writes: tuple[FileWrite, ...] = ()
+    files_changed: int = 0
 
     @property
     def seq(self) -> int:

@@ -6,7 +6,7 @@ needs of the graph is in graph_ports.py. Every port has one real implementation 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
@@ -158,6 +158,9 @@ class Workspaces(Protocol):
     def restored(self, tree: str, start: str, paths: Collection[str]) -> str:
         """The tree with these paths, as changes() names them, as they are in the tree `start`: removed where it has
         none."""
+
+    def secrets_in(self, changes: Iterable[FileChange]) -> tuple[str, ...]:
+        """The paths of those changes whose new content holds the value of a secret of this environment."""
 
     def imported(self, tree: str, names: Collection[str]) -> frozenset[str]:
         """Which of these modules the Python files of a tree import by their bare name."""

@@ -49,11 +49,13 @@ EntryKind = Literal["file", "executable", "symlink", "gitlink"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange(FileWrite):
     """One path that differs between two trees (renames are a deletion and an addition), with what is known of it beside
-    what was written. `kind` is from the tree entry."""
+    what was written. `kind` is from the tree entry, `size` in bytes of what is there now."""
 
     status: ChangeStatus
     kind: EntryKind
     binary: bool = False
+    was_binary: bool = False
+    size: int = 0
     link_target: str = ""
 
 
@@ -66,7 +68,12 @@ class MergeCommit:
     detail: str = ""
 
 
+MOST_WRITES = 500
+"""Files of one call that are recorded one by one: one that unpacks or makes thousands says nothing more by each."""
+
+
 def writes_of(changes: Iterable[FileChange]) -> tuple[FileWrite, ...]:
-    """The changes between two trees as an event tells them."""
+    """The changes between two trees as an event tells them, at most MOST_WRITES: what was there before first."""
     names = [field.name for field in fields(FileWrite)]
-    return tuple(FileWrite(**{name: getattr(change, name) for name in names}) for change in changes)
+    told = sorted(changes, key=lambda change: change.status == "added")[:MOST_WRITES]
+    return tuple(FileWrite(**{name: getattr(change, name) for name in names}) for change in told)

@@ -139,6 +139,7 @@ class EventWriter(Records):
         result = properties(event.result, without=("text", "touched"))
         text = event.result.text
         more: Row = {"status": event.status, "treeAfter": event.tree_after, "result": text, "resultChars": len(text)}
+        more["filesChanged"] = event.files_changed
         call = self._stored(result | more)
         writes = [self._write_row(write, position) for position, write in enumerate(event.writes)]
         return {"id": _id(owner_id, event.seq), "call": call | {"finishedAt": iso(event.at)}, "writes": writes}

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 
 import pygit2
-from pygit2.enums import DeltaStatus, DiffOption, FileMode
+from pygit2.enums import DeltaStatus, DiffFlag, DiffOption, FileMode
 
 from orchestrator.domain.errors import WorkspaceError
 from orchestrator.domain.workspace import ChangeStatus, EntryKind, FileChange
@@ -61,6 +61,8 @@ def _change(objects: pygit2.Repository, patch: pygit2.Patch, start: pygit2.Tree 
         kind=kind,
         substantive=_substantive(objects, delta),
         binary=bool(delta.is_binary),
+        was_binary=bool(delta.old_file.flags & DiffFlag.BINARY),
+        size=0 if status == "deleted" else delta.new_file.size,
         link_target=_blob(objects, side).decode("utf-8", "backslashreplace") if kind == "symlink" else "",
         before="" if status == "added" else str(delta.old_file.id),
         rewritten=_rewritten(objects, delta, start) if start and status == "modified" else 0,

@@ -65,6 +65,10 @@ _ENVIRONMENT = {
 _ISOLATED = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "HOME": "/nonexistent"}
 
 
+class GitTimeoutError(WorkspaceError):
+    """git did not end in time."""
+
+
 @dataclass(frozen=True, slots=True)
 class GitResult:
     """What git answered: exit code, stdout as bytes, stderr decoded."""
@@ -105,7 +109,8 @@ class Git:
         return answer
 
     def ask(self, *arguments: str, feed: bytes = b"", seconds: float = GIT_TIMEOUT_S) -> GitResult:
-        """Run it, whatever it exits with. Raises WorkspaceError when it cannot start or does not end in time."""
+        """Run it, whatever it exits with. Raises WorkspaceError when it cannot start, GitTimeoutError when it does not
+        end in time."""
         try:
             done = subprocess.run(
                 self.command(arguments), input=feed, capture_output=True, env=self.environment(), timeout=seconds
@@ -114,7 +119,7 @@ class Git:
             way_out = f"Install git {OLDEST} or later and put it on PATH."
             raise UserError("git was not found.", next_step=way_out) from None
         except subprocess.TimeoutExpired:
-            raise WorkspaceError(f"git {arguments[0]} took longer than {seconds:g} seconds.") from None
+            raise GitTimeoutError(f"git {arguments[0]} took longer than {seconds:g} seconds.") from None
         except OSError as error:
             raise disk_error(f"git {arguments[0]} could not be started", error) from error
         return GitResult(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace").strip())

@@ -19,6 +19,10 @@ from orchestrator.workspace.filesystem import FULL, disk_error
 LARGEST_READ = 32_000_000
 """Bytes of a file that read() takes."""
 
+MOST_FOLDERS = 100
+"""Folders above one file; no project has so many, and trees are built by recursion."""
+
+_UNSEEN = dict.fromkeys((*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF))
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -26,8 +30,8 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def is_git_name(name: str) -> bool:
     """Whether a file system could take this name for `.git`: other case, trailing dots and spaces, NTFS's short name
-    and streams (git's own verify_path refuses the same)."""
-    stem = name.replace("\\", ":").split(":", 1)[0].rstrip(" .").lower()
+    and streams, and the characters that HFS+ does not see (git's own verify_path refuses the same)."""
+    stem = name.translate(_UNSEEN).replace("\\", ":").split(":", 1)[0].rstrip(" .").lower()
     return stem in (".git", "git~1")
 
 
@@ -35,6 +39,8 @@ def parts_of(path: str, shown_root: str) -> tuple[str, ...]:
     """The components of a path from the top level, () for the top itself. Raises PathRefusedError."""
     _check_text(path)
     parts = tuple(part for part in _from_top(path, shown_root).split("/") if part not in ("", "."))
+    if len(parts) > MOST_FOLDERS:
+        raise PathRefusedError(f"{path[:80]}… is {len(parts)} folders deep, limit {MOST_FOLDERS}. Name a shorter one.")
     for part in parts:
         _check_part(part, path)
     return parts

@@ -23,7 +23,7 @@ from pygit2.enums import FileMode
 
 from orchestrator.domain.errors import ToolError, WorkspaceError
 from orchestrator.workspace.filesystem import disk_error, make_accessible
-from orchestrator.workspace.git import Git
+from orchestrator.workspace.git import Git, GitResult, GitTimeoutError
 from orchestrator.workspace.paths import LARGEST_READ, ConfinedTree, is_git_name, printable
 
 TreeEntry = tuple[pygit2.Oid, int]
@@ -91,10 +91,10 @@ class Snapshots:
 
     def add_all(self) -> None:
         """Bring the private index up to date with the worktree, with the ignored files that file tools wrote."""
-        added = self._git.ask("add", "--all", "--", ":/")
+        added = self._add()
         if added.code != 0 and "ermission denied" in added.err:
             make_accessible(self._tree.root)
-            added = self._git.ask("add", "--all", "--", ":/")
+            added = self._add()
         if added.code != 0 and any(told in added.err for told in _WORKERS_FAULT):
             said = added.err.splitlines()[0].removeprefix("error: ")
             raise ToolError(f"{printable(said)}. Remove it: only files, folders and symlinks of usual depth are kept.")
@@ -104,6 +104,13 @@ class Snapshots:
         if present:
             feed = b"".join(os.fsencode("/".join(parts)) + b"\0" for parts in present)
             self._git("update-index", "--add", "--replace", "-z", "--stdin", feed=feed)
+
+    def _add(self) -> GitResult:
+        try:
+            return self._git.ask("add", "--all", "--", ":/")
+        except GitTimeoutError:
+            said = "There is more in the workspace than can be kept in two minutes. Remove what is large."
+            raise ToolError(said) from None
 
     def _is_large(self, parts: PathParts) -> bool:
         try:

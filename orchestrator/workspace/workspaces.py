@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import pwd
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from orchestrator.config.secrets import secrets_of
 from orchestrator.config.settings import Settings
 from orchestrator.domain import ports
 from orchestrator.domain.progress import Phases, unshown
@@ -31,6 +32,9 @@ from orchestrator.workspace.snapshots import Snapshots
 from orchestrator.workspace.trees import content_of, imported_in, restored_tree
 from orchestrator.workspace.worktree import Worktree
 from orchestrator.workspace.worktree_dir import WorktreeDir, safe_name
+
+_UNMISTAKABLE = 16
+"""Characters of a secret that no file holds by chance; a password may be an ordinary word."""
 
 _VIRTUAL_ENVIRONMENTS = (".venv", "venv")
 
@@ -107,6 +111,15 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
     def restored(self, tree: str, start: str, paths: Collection[str]) -> str:
         """The tree with the paths as they are in `start`."""
         return restored_tree(self.git, self.home, tree, start, paths)
+
+    def secrets_in(self, changes: Iterable[FileChange]) -> tuple[str, ...]:
+        """The paths of those changes whose new content, as far as a megabyte, holds a long secret as it is."""
+        values = secrets_of(self.settings, self.environ)
+        secrets = [os.fsencode(value) for value in values if len(value) >= _UNMISTAKABLE]
+        if not secrets:
+            return ()
+        written = ((change.path, self.content(change.blob)) for change in changes if change.blob)
+        return tuple(path for path, content in written if content and any(secret in content for secret in secrets))
 
     def imported(self, tree: str, names: Collection[str]) -> frozenset[str]:
         """Which of the modules the Python files of a tree import."""

@@ -150,9 +150,12 @@ def test_show_without_anything_to_show_says_so(fresh: Story) -> None:
 
 
 def test_a_parameter_that_no_graph_can_hold_is_the_users_error(fresh: Story) -> None:
-    """More than 64 bits: exit code 2, not a defect of ours."""
+    """More than 64 bits, or lists without end within one another: exit code 2, not a defect of ours."""
     done = fresh.run("query", "RETURN $n", "--param", f"n={2**64}")
     assert done.returncode == 2 and "64 bits" in done.stderr
+    for depth in (51, 500, 100_000):
+        done = fresh.run("query", "RETURN $n", "--param", f"n={'[' * depth}{']' * depth}")
+        assert done.returncode == 2 and "nests deeper than 50" in done.stderr
 
 
 def test_demo_without_bubblewrap(tmp_path: Path, embedded_home: Path, empty_graph: GraphStore) -> None:

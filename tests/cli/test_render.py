@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 import sys
 from dataclasses import replace
@@ -161,3 +162,8 @@ def test_a_plan_without_a_run_is_told_what_fits_it(status: Any, advice: str, tmp
     text = screen.file.getvalue()
     assert advice in text
     assert ("orchestrate execute" in text) == (status == "ready")
+
+
+def test_what_is_no_number_is_null_in_json() -> None:
+    """JSON has neither NaN nor infinity; a program that reads `NaN` fails."""
+    assert machine.json_ready({"a": [math.nan, math.inf, -math.inf, 0.0]}) == {"a": [None, None, None, 0.0]}

@@ -135,15 +135,19 @@ def test_limits_with_an_unknown_key(nowhere: Story) -> None:
 
 
 def test_a_defect_of_ours_leaves_its_traceback_in_a_log() -> None:
-    """An exception that nobody expected: exit code 70, a short message, and where the details are."""
+    """An exception that nobody expected: exit code 70, a short message, and where the details are; a key of the
+    environment, which may stand among the arguments, is in neither."""
     done = _python(
-        "import sys, orchestrator.cli as c\nc.COMMANDS['status'] = ('nowhere', '')\nsys.exit(c.run(['status']))"
+        "import os, sys, orchestrator.cli as c\nos.environ['A_KEY'] = 'sk-in-an-argument'\n"
+        "c.COMMANDS['status'] = ('nowhere', '')\nsys.exit(c.run(['status', 'sk-in-an-argument']))"
     )
     assert done.returncode == 70
     assert "Traceback" not in done.stderr
     message, log = done.stderr.strip().removesuffix(".").split(" The details are in ")
     assert message.startswith("Error: a defect of orchestrate: ModuleNotFoundError")
-    assert "Traceback" in Path(log).read_text()
+    logged = Path(log).read_text()
+    assert "Traceback" in logged
+    assert "CRASH ['status', '***']" in logged
 
 
 def test_a_reader_who_leaves_is_no_error(nowhere: Story) -> None:

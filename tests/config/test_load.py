@@ -42,16 +42,16 @@ def test_nothing_set_is_the_defaults(tmp_path: Path) -> None:
 
 def test_environment_over_file_and_flags_over_environment(tmp_path: Path) -> None:
     """Each layer rules over the one below, key by key."""
-    write(tmp_path, "[run]\nparallel = 2\nlease_s = 20\nmax_stopped_attempts = 3\n")
+    write(tmp_path, "[run]\nparallel = 2\nlease_s = 20\nmax_stopped_attempts = 1\n")
     environ = {"ORCHESTRATE_RUN_PARALLEL": "4", "ORCHESTRATE_RUN_LEASE_S": "30.5"}
     run = load_settings(tmp_path, environ, {"run.parallel": 8, "run.max_tokens": None}).run
-    assert (run.parallel, run.lease_s, run.max_stopped_attempts, run.max_tokens) == (8, 30.5, 3, None)
+    assert (run.parallel, run.lease_s, run.max_stopped_attempts, run.max_tokens) == (8, 30.5, 1, None)
 
 
 def test_pyproject_is_the_other_place(tmp_path: Path) -> None:
     """[tool.orchestrate] is read, beside whatever else the file holds."""
-    write(tmp_path, "[project]\nname = 'x'\n[tool.orchestrate.guards]\nrepetition_stop = 9\n", "pyproject.toml")
-    assert load_settings(tmp_path, {}).guards.repetition_stop == 9
+    write(tmp_path, "[project]\nname = 'x'\n[tool.orchestrate.guards]\nrepetition_stop = 3\n", "pyproject.toml")
+    assert load_settings(tmp_path, {}).guards.repetition_stop == 3
     assert "pyproject.toml, line 4: guards.repetition_stop" in refused(
         write(tmp_path, "[project]\nname = 'x'\n[tool.orchestrate.guards]\nrepetition_stop = 1\n", "pyproject.toml")
     )
@@ -214,7 +214,8 @@ def test_variables_are_read_by_type(
 
 def test_none_switches_off_in_the_file_too(tmp_path: Path) -> None:
     """TOML has no null, so the text none is it; where a setting cannot be absent it is a wrong value."""
-    assert load_settings(write(tmp_path, '[guards]\ndeadline_s = "none"\n'), {}).guards.deadline_s is None
+    write(tmp_path, '[guards]\ndeadline_s = "none"\n')
+    assert load_settings(tmp_path, trusted(tmp_path)).guards.deadline_s is None
     assert "guards.cycle_rounds must be" in refused(write(tmp_path, '[guards]\ncycle_rounds = "none"\n'))
 
 

@@ -56,12 +56,36 @@ def trust(top: Path, environ: dict[str, str]) -> None:
 def test_what_sends_runs_or_opens_needs_trust() -> None:
     """The whole list; a setting that is new is on it until somebody says that it is harmless."""
     of_models = ("base_url", "api", "api_key_env", "headers", "api_version", "price", "extra")
+    free = ("run.parallel", "run.lease_s", "run.graph_wait_s", "checks.timeout_s")
     for setting in settings_tree():
         section, name = setting.keys[0], setting.keys[-1]
-        sends = section == "models" and name in of_models
-        assert needs_trust(setting.keys) is (
-            sends or section in ("workspace", "sandbox") or name in ("commands", "protected")
-        )
+        harmless = setting.name in free or section == "budgets" or (section == "models" and name not in of_models)
+        assert needs_trust(setting.keys, "another value", {}) is not harmless
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "users", "trusted"),
+    [
+        ("guards.repetition_stop", 1, None, False),
+        ("guards.repetition_stop", 10_000, None, True),
+        ("guards.repetition_stop", 3, 2, True),
+        ("guards.repetition_stop", 10_000, 10_000, False),
+        ("run.max_cost_usd", 1_000.0, None, False),
+        ("run.max_cost_usd", 1_000.0, 5.0, True),
+        ("run.max_cost_usd", 4, 5.0, False),
+        ("convergence.enabled", False, None, True),
+        ("convergence.enabled", True, None, False),
+        ("convergence.max_stage", True, None, True),
+        ("review.threshold", 0, None, True),
+    ],
+)
+def test_a_repository_may_bound_more_narrowly_and_never_more_widely(
+    setting: str, value: object, users: object, trusted: bool
+) -> None:
+    """Against the user's own file, and where that says nothing against the defaults."""
+    section, name = setting.split(".")
+    own = {} if users is None else {section: {name: users}}
+    assert needs_trust((section, name), value, own) is trusted
 
 
 def test_nothing_of_it_counts_before_and_all_of_it_after(tmp_path: Path, environ: dict[str, str]) -> None:

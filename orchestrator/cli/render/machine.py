@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Any
 
 from orchestrator.cli.render.text import clean, escaped
@@ -48,7 +49,7 @@ def json_ready(value: Any) -> Any:
         return {str(key): json_ready(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [json_ready(item) for item in value]
-    return value
+    return None if isinstance(value, float) and not isfinite(value) else value  # JSON has no NaN and no infinity
 
 
 def _field(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -100,12 +101,13 @@ def status_document(found: PlanOverview) -> dict[str, Any]:
     }
 
 
-def run_view(found: PlanOverview, *, codes: bool = False) -> RenderableType:
-    """The tasks (`codes`: with stop codes), what they cost, and where the work is."""
+def run_view(found: PlanOverview, *, codes: bool = False, notes: Iterable[str] = ()) -> RenderableType:
+    """The tasks (`codes`: with stop codes), what they cost, and where the work is, after what is to be known of it."""
     parts: list[RenderableType] = [_states(found, codes=codes)]
     run = found.run
     if run is not None:
         parts.append(Text.assemble("run ", run.id, " ", status_text(run.status), f": {spent_in_all(found.spend)}"))
+        parts.extend(map(Text, notes))
         if run.head_commit != run.base_commit:
             parts.append(Text(f"The accepted work is on branch {clean(run.branch)}: git merge {clean(run.branch)}"))
         if run.status == "interrupted":

@@ -14,6 +14,7 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.review import Review
 from orchestrator.domain.run import Claim
+from orchestrator.domain.text import one_paragraph
 from orchestrator.domain.workspace import MergeCommit
 from orchestrator.engine.attempt.baseline import measure_baseline, with_failed
 from orchestrator.engine.attempt.record import AttemptRecord, Deadlines
@@ -79,7 +80,7 @@ def _merge_commit(services: Services, plan: Plan, claim: Claim, start: Start, tr
         head=head,
         base=start.base,
         tree=tree,
-        message=f"{claim.task.title}\n\n{plan.goal}",
+        message=f"{one_paragraph(claim.task.title, 200)}\n\n{one_paragraph(plan.goal, 5_000)}",
         trailers={
             "Orchestrate-Run": claim.run_id,
             "Orchestrate-Task": claim.task.id,

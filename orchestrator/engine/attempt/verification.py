@@ -23,7 +23,9 @@ from orchestrator.gates.answer import Answer, read_answer
 from orchestrator.gates.baseline import blamed, fails_as_before, judge_baseline
 from orchestrator.gates.checks import judge_checks, passed_over, reused, without_answer
 from orchestrator.gates.decision_file import asked_command, is_decision_command
+from orchestrator.gates.finding import summed_up
 from orchestrator.gates.scope import judge_effect, judge_outputs, judge_scope, judge_size, nested_repository
+from orchestrator.gates.unreadable import judge_git_directories, judge_readable, judge_secrets
 
 
 def verify(
@@ -58,7 +60,7 @@ def verify(
         changes=checked.changes,
         checks=checks,
         findings=(
-            *_judge_changes(claim, work, checked, checkout),
+            *_judge_changes(services, claim, work, checked, checkout),
             *_judged(services, claim, checks, baseline, checkout),
         ),
         unanswered=without_answer(checks),
@@ -67,16 +69,22 @@ def verify(
     return verified
 
 
-def _judge_changes(claim: Claim, work: Work, checked: CheckedWork, checkout: Workspace) -> tuple[Finding, ...]:
-    task, changes = claim.task, checked.changes
-    return (
+def _judge_changes(
+    services: Services, claim: Claim, work: Work, checked: CheckedWork, checkout: Workspace
+) -> tuple[Finding, ...]:
+    task, changes, workspace = claim.task, checked.changes, services.settings.workspace
+    found = (
         *judge_scope(changes, work.allowed_paths),
+        *judge_readable(changes, task.files_written, workspace.max_file_mb * 1_000_000),
+        *judge_secrets(services.workspaces.secrets_in(changes)),
+        *judge_git_directories(changes),
         *work.findings,
         *checked.findings,
         *judge_size(changes, task.max_changed_files, task.max_changed_lines),
         *judge_effect(changes, task.files_written),
         *judge_outputs(task.files_written, _present(checkout, task.files_written)),
     )
+    return tuple(summed_up(found))
 
 
 def _judged(

@@ -16,7 +16,6 @@ from orchestrator.domain.errors import ContextLengthError, ModelError, ReplyLost
 from orchestrator.domain.events import (
     CallStatus,
     Compacted,
-    FileWrite,
     Finished,
     ReplyReceived,
     ToolFinished,
@@ -29,7 +28,7 @@ from orchestrator.domain.ports import Clock, Session, Workspace
 from orchestrator.domain.tools import FINISHING_NAMES
 from orchestrator.domain.usage_limits import nearest_s
 from orchestrator.domain.verdict import Refuse, Stop, Verdict
-from orchestrator.domain.workspace import writes_of
+from orchestrator.domain.workspace import FileChange, writes_of
 from orchestrator.engine.cancellation import CancelToken
 from orchestrator.engine.loop.journal import Journal
 from orchestrator.engine.loop.metering import Meter
@@ -251,9 +250,15 @@ class Conversation:
 
     def _finish(self, call: ToolCall, result: ToolResult, status: CallStatus) -> None:
         """Record the call's end and give the model its answer."""
-        tree, writes, notice = self._look(call, result, status)
+        tree, changes, notice = self._look(call, result, status)
         event = ToolFinished(
-            at=self._clock.now(), call=call, status=status, result=result, tree_after=tree, writes=writes
+            at=self._clock.now(),
+            call=call,
+            status=status,
+            result=result,
+            tree_after=tree,
+            writes=writes_of(changes),
+            files_changed=len(changes),
         )
         self._results[call.seq] = result
         self._recent.append(f"{call.tool} {call.brief} [{status}]")
@@ -262,8 +267,8 @@ class Conversation:
 
     def _look(
         self, call: ToolCall, result: ToolResult, status: CallStatus
-    ) -> tuple[str | None, tuple[FileWrite, ...], str]:
-        """The tree after a mutating call and what it wrote; a workspace that cannot be seen is told to the worker."""
+    ) -> tuple[str | None, tuple[FileChange, ...], str]:
+        """The tree after a mutating call and what it changed; a workspace that cannot be seen is told to the worker."""
         if not call.mutating or status not in ("ok", "error"):
             return None, (), ""
         try:
@@ -272,7 +277,7 @@ class Conversation:
             return None, (), f"\n[{error}]"
         changes = self._workspace.changes(self.tree, tree, self._began_with) if tree != self.tree else ()
         self.tree = tree
-        return tree, writes_of(changes), ""
+        return tree, changes, ""
 
     def _with_warnings(self, text: str) -> str:
         """A warning reaches the model once, with the next thing that it is told."""

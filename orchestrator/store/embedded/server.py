@@ -174,6 +174,10 @@ class Embedded:
         )
 
 
+_INHERITED = frozenset({"PATH", "HOME", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH"})
+"""What of the environment the server sees, which outlives the command that started it: no key, token or password."""
+
+
 def _spawn(launch: dict[str, Any]) -> None:
     """Start the supervisor in a session of its own and wait until it has told where the server is, or is gone."""
     folder = Path(launch["folder"])
@@ -184,5 +188,6 @@ def _spawn(launch: dict[str, Any]) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        env={name: value for name, value in os.environ.items() if name in _INHERITED or name.startswith("LC_")},
     )
     wait_until(lambda: child.poll() is not None or read_state(folder) is not None, 10)
