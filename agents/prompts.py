@@ -11,6 +11,7 @@ from agents.transcript import cut
 from orchestrator.domain.assignment import DependencyResult, RepeatedCall
 from orchestrator.domain.attempt import Check
 from orchestrator.domain.finding import Finding
+from orchestrator.domain.lives import FindingLife
 
 _MOST_FINDINGS = 20
 _SENTENCE = 1_000
@@ -100,6 +101,13 @@ def _finding(finding: Finding) -> str:
     if finding.evidence:
         told.append(f"Evidence: {cut(finding.evidence, _SENTENCE)}")
     return "\n  ".join(told)
+
+
+def life_lines(found: Sequence[FindingLife]) -> list[str]:
+    """One line for each of the findings that are newest, at most 20: what, where, and what became of it."""
+    ordered = sorted(found, key=lambda life: -life.marks[-1][0] if life.marks else 0)
+    more = [f"and {len(ordered) - _MOST_FINDINGS} more"] if len(ordered) > _MOST_FINDINGS else []
+    return [*(f"{each.code} at {cut(each.locus, 200)}: {each.told}" for each in ordered[:_MOST_FINDINGS]), *more]
 
 
 def repeated(calls: Sequence[RepeatedCall]) -> str:

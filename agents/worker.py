@@ -13,6 +13,7 @@ from agents.session import ChatSession, Opening, result_chars
 from agents.tools import catalogue
 from orchestrator.domain.assignment import Assignment, StageNotice
 from orchestrator.domain.attempt import AttemptSummary
+from orchestrator.domain.lives import Course, PastAttempt
 from orchestrator.domain.ports import Workspace
 
 _GOAL_CHARS = 4_000
@@ -69,6 +70,7 @@ def _sections(assignment: Assignment, brief: PromptText) -> str:
         render_preamble("overlays/note", note=note) if note else "",
         render_preamble("overlays/known_failures", failures=prompts.bullets(known)) if known else "",
         _previous(assignment.previous, brief) if assignment.previous else "",
+        _course(assignment.course) if assignment.course else "",
         _notice(assignment.notice) if assignment.notice else "",
         render_preamble("overlays/repeated", calls=prompts.repeated(again)) if again else "",
         render_preamble("overlays/findings", findings=prompts.findings(found)) if found else "",
@@ -87,6 +89,19 @@ def _notice(notice: StageNotice) -> str:
         failures=prompts.fenced("\n".join(notice.failures)),
         reasons=prompts.fenced("\n".join(notice.reasons)),
     )
+
+
+def _course(course: Course) -> str:
+    ended = [f"attempt {each.number}: {each.status}, {each.reason}{_came_to(each)}" for each in course.attempts]
+    return render_preamble(
+        "overlays/course",
+        attempts=prompts.fenced("\n".join(ended)),
+        lives=prompts.fenced("\n".join(prompts.life_lines(course.lives))),
+    )
+
+
+def _came_to(attempt: PastAttempt) -> str:
+    return f"; it came to {attempt.outcome}" if attempt.outcome else ""
 
 
 def _previous(previous: AttemptSummary, brief: PromptText) -> str:

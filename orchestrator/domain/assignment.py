@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from orchestrator.domain.attempt import AttemptSummary, Check
 from orchestrator.domain.finding import Finding
+from orchestrator.domain.lives import Course
 from orchestrator.domain.task import Task
 
 
@@ -62,6 +63,7 @@ class Assignment:
     previous: AttemptSummary | None = None
     repeated: tuple[RepeatedCall, ...] = ()
     notice: StageNotice | None = None
+    course: Course | None = None
     progress_every: int = 25
     surroundings: tuple[str, ...] = ()
     known_failures: tuple[str, ...] = ()

@@ -66,15 +66,24 @@ class Check:
     as_before: bool = False
 
 
-Trend = Literal["first", "progress", "changed", "stalled", "no_change", "oscillating"]
-"""How a rejected check pass stands to those before it: a part of the last one's failures, others, the same ones, over
-the same work, or what had been there before and had gone."""
+Trend = Literal[
+    "first", "progress", "peeling", "changed", "persistent", "regressed", "stalled", "no_change", "oscillating"
+]
+"""How a rejected check pass stands to those before it: a part of the last one's failures, only others, some others,
+some others while one stays and nothing becomes better for long, more of them, the same ones, over the same work, or
+what had been there before and had gone."""
+
+
+AttemptOutcome = Literal["resolved", "progress", "no_change", "regressed", "rejected", "error"]
+"""What an attempt came to, by what the check passes before and after it found: nothing blocks any more; less blocks;
+as much; more, or what had gone; the change itself is refused, or was the first; it came to no check pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """Computed from gates and review, never asked of a model. `counts` says how often each of the `fingerprints` was
-    there. `stage` and `stall_count` are the task's behind this pass, with which its next attempt begins."""
+    there. `stage` and `stall_count` are the task's behind this pass, with which its next attempt begins;
+    `check_passes`, `fixes` and `reviews` are what it has used up to here (None: an older release)."""
 
     decision: Literal["complete", "incomplete", "failed"]
     check_id: str
@@ -88,6 +97,9 @@ class Decision:
     counts: tuple[int, ...] = ()
     stall_count: int = 0
     trend: Trend | None = None
+    check_passes: int | None = None
+    fixes: int | None = None
+    reviews: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +150,7 @@ class AttemptResult:
     lines_changed: int = 0
     worker_output: str = ""
     tree_after: str | None = None
+    outcome: AttemptOutcome | None = None
     findings: tuple[Finding, ...] = ()
     review: Review | None = None
     decision: Decision | None = None
@@ -182,3 +195,14 @@ class AttemptSummary:
     """How it began (None: an older release told that by stage 2 where the one before was stopped)."""
     prompt_hash: str | None = None
     """The task's words as this attempt was told them (None: an older release recorded none)."""
+    outcome: AttemptOutcome | None = None
+    """What it came to (None: it has not ended, or an older release recorded none)."""
+    qc_passed: bool | None = None
+    reviews: int = 0
+    """How often QC was asked about it."""
+
+    @property
+    def passes(self) -> frozenset[str]:
+        """The ids of the check passes over what it handed in."""
+        ran = {check.pass_id for check in self.checks if check.phase == "verification"}
+        return frozenset(ran | ({self.decision.pass_id} if self.decision else set()))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Severity = Literal["critical", "error", "warning", "info"]
-FindingSource = Literal["scope", "diff_budget", "protected", "check", "baseline", "review"]
+FindingSource = Literal["scope", "diff_budget", "protected", "check", "baseline", "review", "oscillation"]
 
 BLOCKING: frozenset[Severity] = frozenset({"critical", "error"})
 

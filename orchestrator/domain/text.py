@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from heapq import nlargest
 from itertools import islice
@@ -50,6 +50,11 @@ def one_paragraph(text: str, most: int) -> str:
     commit's message is shown by other programs than ours, and a line of its own in it may pass for a trailer."""
     words = " ".join(text.split())[:most]
     return "".join(char if category(char) not in ("Cc", "Cf", "Cs") else "\N{REPLACEMENT CHARACTER}" for char in words)
+
+
+def in_a_row(words: Sequence[str]) -> str:
+    """`1`, `1 and 2`, `1, 2 and 3`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 camel = cache(to_camel)

@@ -8,7 +8,8 @@ from typing import Literal
 
 from orchestrator.domain.attempt import Decision, VerificationResult
 from orchestrator.domain.finding import Finding, findings_hash
-from orchestrator.gates.convergence import Convergence, failure_counts
+from orchestrator.gates.convergence import Convergence
+from orchestrator.gates.progress import Effort, failure_counts
 
 
 def decide(
@@ -18,10 +19,11 @@ def decide(
     exhausted: bool,
     verified: VerificationResult,
     converged: Convergence,
+    effort: Effort,
     at: datetime,
 ) -> Decision:
     """Complete needs clean gates and a review that passed; `exhausted` makes an incomplete attempt the last one.
-    `converged` is where the task stands behind this pass."""
+    `converged` is where the task stands behind this pass, `effort` what it has used up to here."""
     blocking = [finding for finding in findings if finding.blocking]
     failures = failure_counts(findings)
     decision: Literal["complete", "incomplete", "failed"] = "complete"
@@ -36,6 +38,9 @@ def decide(
         stage=converged.stage,
         stall_count=converged.stalls,
         trend=converged.trend,
+        check_passes=effort.check_passes,
+        fixes=effort.fixes,
+        reviews=effort.reviews,
         pass_id=verified.id,
         at=at,
         failure_set_hash=findings_hash(tuple(blocking)),

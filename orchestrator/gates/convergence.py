@@ -1,24 +1,25 @@
 """Whether a task's attempts come nearer to their end: a fold over the check passes that rejected them.
 
 What a pass found is the multiset of its blocking findings' fingerprints. The same multiset again, or work that did not
-change, is a stall; one that was there before and had gone is an oscillation; a part of the last one is progress. Stalls
-and oscillations raise the stage: from 2 on an attempt is held to a smaller change, and the last stage ends the task.
+change, is a stall; a finding that was there before and had gone is an oscillation; a part of the last one is progress.
+Stalls, oscillations and findings that stay for long while nothing becomes better raise the stage: from 2 on an attempt
+is held to a smaller change, and the last stage ends the task.
 The fold reads recorded passes alone, so a resumed process finds the stage and the counts of the one that died.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import accumulate
 
-from orchestrator.domain.attempt import AttemptSummary, Decision, Trend
-from orchestrator.domain.finding import Finding
+from orchestrator.domain.attempt import AttemptSummary, Trend
 from orchestrator.gates.convergence_limits import ConvergenceLimits
+from orchestrator.gates.progress import CheckPass, no_net_progress, recorded_pass, trend_of
 
 _STALLS: frozenset[Trend] = frozenset({"stalled", "no_change"})
+_STUCK: frozenset[Trend] = frozenset({"persistent", "regressed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,33 +54,10 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RejectedPass:
-    """A check pass that rejected an attempt: its failures with how often each was there, and the tree that it judged.
-    `anew` says that a person changed what the task is tried on since the pass before it."""
-
-    failures: tuple[tuple[str, int], ...]
-    tree: str
-    anew: bool = False
-
-    @classmethod
-    def of(cls, decision: Decision, *, anew: bool = False) -> RejectedPass:
-        """The pass behind a recorded decision. One without `counts` is of an older release: each counts once."""
-        counted: Counter[str] = Counter()
-        counts = decision.counts or (1,) * len(decision.fingerprints)
-        for fingerprint, count in zip(decision.fingerprints, counts, strict=False):
-            counted[fingerprint] += max(count, 1)
-        return cls(failures=tuple(sorted(counted.items())), tree=decision.diff_hash, anew=anew)
-
-    def part_of(self, other: RejectedPass) -> bool:
-        """Whether something of the other's failures is gone and nothing has come."""
-        return Counter(dict(self.failures)) < Counter(dict(other.failures))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Convergence:
-    """Where a task stands behind its newest rejected pass. `stalls` counts the passes in a row with the same failures,
-    anew in each stage, and `progress` those that each found a part of the last one's. `passes` are all of them, `seen`
-    those that a new one is compared with, and `failed` says that the last stage was reached."""
+    """Where a task stands behind its newest rejected pass. `stalls` counts the passes in a row that came no nearer to
+    an end, anew in each stage, and `progress` those that each found a part of the last one's. `passes` are all of them,
+    `seen` those that a new one is compared with, and `failed` says that the last stage was reached."""
 
     stage: int = 1
     stalls: int = 0
@@ -87,21 +65,23 @@ class Convergence:
     trend: Trend | None = None
     failed: bool = False
     passes: int = 0
-    seen: tuple[RejectedPass, ...] = ()
+    seen: tuple[CheckPass, ...] = ()
 
     @property
     def taken_up(self) -> Convergence:
         """Where the next attempt begins: one that has ended is only tried again by a person, and begins anew."""
         return Convergence() if self.failed else self
 
-    def observe(self, found: RejectedPass, limits: ConvergenceLimits) -> Convergence:
+    def observe(self, found: CheckPass, limits: ConvergenceLimits) -> Convergence:
         """The state behind one more pass. What ended the task, or what a person has changed since, is over: it begins
-        anew. The same state where convergence is switched off."""
-        if not limits.enabled:
+        anew. The same state where convergence is switched off, and behind a pass that it has seen."""
+        if not limits.enabled or (found.id and any(found.id == each.id for each in self.seen)):
             return self
         before = Convergence() if found.anew else self.taken_up
-        trend = _trend(before.seen, found)
-        stalls = before.stalls + 1 if trend in _STALLS else 1
+        found = found.behind(before.seen[-1] if before.seen else None)
+        trend = trend_of(before.seen, found, limits.no_net_progress_after)
+        stuck = trend in _STUCK and no_net_progress(before.seen, found, limits.no_net_progress_after)
+        stalls = before.stalls + 1 if trend in _STALLS or stuck else 1
         progress = before.progress + 1 if trend == "progress" else 0
         now = Convergence(
             stage=before.stage,
@@ -117,7 +97,7 @@ class Convergence:
             return replace(now, stage=max(now.stage - 1, 1), progress=0)
         return now
 
-    def _raised(self, found: RejectedPass, limits: ConvergenceLimits) -> Convergence:
+    def _raised(self, found: CheckPass, limits: ConvergenceLimits) -> Convergence:
         """One stage up. Only the newest pass is remembered, or the same stall would be found again at once."""
         stage = min(self.stage + 1, limits.max_stage)
         if stage == limits.max_stage and limits.fail_on_max_stage:
@@ -125,37 +105,29 @@ class Convergence:
         return replace(self, stage=stage, stalls=0, progress=0, seen=(found,))
 
 
-def failure_counts(findings: Iterable[Finding]) -> tuple[tuple[str, int], ...]:
-    """The fingerprints of what blocks, sorted, each with how often it was seen."""
-    counted: Counter[str] = Counter()
-    for finding in findings:
-        if finding.blocking:
-            counted[finding.fingerprint] += finding.count
-    return tuple(sorted(counted.items()))
-
-
-def convergence(passes: Iterable[RejectedPass], limits: ConvergenceLimits) -> Convergence:
+def convergence(passes: Iterable[CheckPass], limits: ConvergenceLimits) -> Convergence:
     """Where a task stands behind these passes, oldest first."""
     return courses(passes, limits)[-1]
 
 
-def courses(passes: Iterable[RejectedPass], limits: ConvergenceLimits) -> Sequence[Convergence]:
+def courses(passes: Iterable[CheckPass], limits: ConvergenceLimits) -> Sequence[Convergence]:
     """The state before the first pass, and behind each."""
     return list(accumulate(passes, lambda state, found: state.observe(found, limits), initial=Convergence()))
 
 
-def rejected_passes(attempts: Sequence[AttemptSummary]) -> tuple[RejectedPass, ...]:
+def rejected_passes(attempts: Sequence[AttemptSummary]) -> tuple[CheckPass, ...]:
     """The passes that rejected a task's attempts, in any of its runs, since one was accepted. Attempts that came to no
     verdict, or that a bound stopped, say nothing about the failures."""
-    passes: list[RejectedPass] = []
+    passes: list[CheckPass] = []
     last: AttemptSummary | None = None
     for attempt in attempts:
         if attempt.status == "accepted":
             passes, last = [], None
-        elif attempt.status == "rejected" and attempt.decision is not None:
+        elif attempt.status == "rejected":
             anew = last is not None and bool(changed_since(last, Ground.of(attempt), attempt.run_id))
-            passes.append(RejectedPass.of(attempt.decision, anew=anew))
-            last = attempt
+            if (found := recorded_pass(attempt, anew=anew)) is not None:
+                passes.append(found)
+                last = attempt
     return tuple(passes)
 
 
@@ -164,16 +136,3 @@ def changed_since(last: AttemptSummary, ground: Ground, run_id: str) -> tuple[st
     is nobody's change of this task."""
     changes = Ground.of(last).changes(ground)
     return tuple(name for name in changes if name != "base" or last.run_id != run_id)
-
-
-def _trend(seen: tuple[RejectedPass, ...], found: RejectedPass) -> Trend:
-    if not seen:
-        return "first"
-    last = seen[-1]
-    if found.tree == last.tree:
-        return "no_change"
-    if found.failures == last.failures:
-        return "stalled"
-    if any(found.failures == earlier.failures or found.tree == earlier.tree for earlier in seen[:-1]):
-        return "oscillating"
-    return "progress" if found.part_of(last) else "changed"

@@ -32,6 +32,9 @@ class ConvergenceLimits(BaseModel):
     alone."""
     stall_threshold: int = Field(default=2, ge=1)
     """Check passes in a row with the same failures, or over unchanged work, that raise the stage."""
+    no_net_progress_after: int = Field(default=3, ge=2)
+    """Check passes in a row through which a failure stays, none of them better than what was before, that count as such
+    a one."""
     max_stage: int = Field(default=3, ge=1)
     """The stage whose reaching ends the task."""
     progress_falls_after: int = Field(default=2, ge=1)

@@ -9,12 +9,16 @@ from orchestrator.domain.attempt import AttemptSummary
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.events import ReplyReceived, ToolFinished, ToolRequested
 from orchestrator.domain.graph_ports import GraphReader
+from orchestrator.domain.lives import FindingLife
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.query import ResultRow
 from orchestrator.domain.run import Run
 from orchestrator.domain.task import Assessment, TaskState
 from orchestrator.domain.usage import Usage
+from orchestrator.gates.lives import finding_lives
+from orchestrator.gates.progress import recorded_pass
 from orchestrator.reports.ask import ask_first, ask_graph, attempt_figures, loosened_assessments
+from orchestrator.reports.effort import TaskEffort, task_efforts
 from orchestrator.reports.status import with_all_attempts
 from orchestrator.reports.timeline import Timeline, attempt_timeline, newest_failure, tell
 
@@ -30,19 +34,21 @@ class PlanDetails:
 
 @dataclass(frozen=True, slots=True)
 class RunDetails:
-    """A run with its attempts in the order in which they began, what they have used together, and by key the tasks
-    whose bounds are wider than their defaults."""
+    """A run with its attempts in the order in which they began, what they have used together, by key the tasks whose
+    bounds are wider than their defaults, and what of its bounds each task has used."""
 
     run: Run
     attempts: tuple[ResultRow, ...]
     spend: Usage
     loosened: Mapping[str, Assessment]
+    used: tuple[TaskEffort, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TaskDetails:
     """A task with what has become of it, its attempts oldest first, why it failed, what it has used in all, which
-    files its newest attempt may not change, and the folder with the documents about it."""
+    files its newest attempt may not change, and the folder with the documents about it. `used` is what it has used of
+    its bounds, `lives` what became of each finding over its check passes, those of the attempts `passes`."""
 
     state: TaskState
     attempts: tuple[ResultRow, ...]
@@ -50,6 +56,9 @@ class TaskDetails:
     spend: Usage
     protected: ResultRow
     artefacts: str = ""
+    used: tuple[TaskEffort, ...] = ()
+    lives: tuple[FindingLife, ...] = ()
+    passes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +129,9 @@ def _call_details(reader: GraphReader, attempt_id: str, seq: int) -> CallDetails
 def _run(reader: GraphReader, run_id: str) -> RunDetails:
     run = reader.run(run_id)
     loosened = loosened_assessments(reader, run.plan_id)
-    return RunDetails(run, attempt_figures(reader, run_id), reader.spend(run_id=run_id), loosened)
+    attempts = attempt_figures(reader, run_id)
+    used = task_efforts(reader, [row["attempt"] for row in attempts])
+    return RunDetails(run, attempts, reader.spend(run_id=run_id), loosened, used)
 
 
 def task_state(reader: GraphReader, task_id: str) -> TaskState:
@@ -134,6 +145,7 @@ def _task(reader: GraphReader, task_id: str) -> TaskDetails:
     state = with_all_attempts(task_state(reader, task_id), attempts)
     diagnosis = ask_first(reader, "task_diagnosis", task=task_id)
     protected = ask_first(reader, "task_protected", task=task_id)
+    history = reader.history(task_id)
     return TaskDetails(
         state=state,
         attempts=attempts,
@@ -141,6 +153,9 @@ def _task(reader: GraphReader, task_id: str) -> TaskDetails:
         spend=spend,
         protected=protected,
         artefacts=reader.artefact_folder(task_id),
+        used=task_efforts(reader, [row["attempt"] for row in attempts]),
+        lives=finding_lives(history),
+        passes=tuple(attempt.number for attempt in history if recorded_pass(attempt) is not None),
     )
 
 

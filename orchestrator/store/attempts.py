@@ -110,6 +110,7 @@ class Attempts(Records):
                 usage=build(Usage, stored),
                 findings=tuple(dict.fromkeys(found + raised)),
                 decision=self._build(Decision, decided) if decided else None,
+                reviews=rows[0]["reviews"],
                 checks=self._checks(tx, attempt_id),
             )
 

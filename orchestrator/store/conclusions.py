@@ -104,6 +104,7 @@ def _attempt_values(conclusion: AttemptResult) -> Row:
         "requiredFixes": conclusion.required_fixes,
         "errorContextJson": conclusion.error_context,
         "commit": conclusion.commit,
+        "outcome": conclusion.outcome,
     }
     if conclusion.tree_after is not None:
         values["treeAfter"] = conclusion.tree_after

@@ -64,7 +64,8 @@ def _states() -> list[TaskState]:
 
 def _attempts() -> RenderableType:
     row = {"attempt": "tk3j9x2m7q:1", "task": "average-duration", "number": 1, "status": "interrupted"}
-    used = {"stopReason": "context_exhausted", "turns": 99, "toolCalls": 120, "tokens": 1_250_000, "reservedTokens": 0}
+    used = {"stopReason": "context_exhausted", "outcome": "error", "reservedTokens": 0}
+    used |= {"turns": 99, "toolCalls": 120, "tokens": 1_250_000}
     return attempts_table([row | used | {"costUsd": 1.25, "durationMs": 4_000_000}])
 
 

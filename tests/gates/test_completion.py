@@ -11,6 +11,7 @@ from orchestrator.domain.attempt import VerificationResult
 from orchestrator.domain.finding import Finding
 from orchestrator.gates.completion import decide
 from orchestrator.gates.convergence import Convergence
+from orchestrator.gates.progress import Effort
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 FINDING = Finding(
@@ -34,6 +35,13 @@ def test_complete_needs_clean_gates_and_a_review(
     """A blocking finding or a missing review is never complete; a warning does not block."""
     verified = VerificationResult(id="p", tree="t")
     decision = decide(
-        findings=findings, reviewed=reviewed, exhausted=exhausted, verified=verified, converged=Convergence(), at=NOW
+        findings=findings,
+        reviewed=reviewed,
+        exhausted=exhausted,
+        verified=verified,
+        converged=Convergence(),
+        effort=Effort(check_passes=2, fixes=1, reviews=1),
+        at=NOW,
     )
     assert decision.decision == expected
+    assert (decision.check_passes, decision.fixes, decision.reviews) == (2, 1, 1)

@@ -18,14 +18,13 @@ from orchestrator.domain.finding import Finding
 from orchestrator.gates.convergence import (
     Convergence,
     Ground,
-    RejectedPass,
     changed_since,
     convergence,
     courses,
-    failure_counts,
     rejected_passes,
 )
 from orchestrator.gates.convergence_limits import ConvergenceLimits, StageLimits
+from orchestrator.gates.progress import CheckPass, failure_counts, recorded_pass
 from orchestrator.gates.retry import Exhausted, RetryPolicy
 from tests.support.samples import attempt_summary
 
@@ -33,10 +32,10 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DEFAULTS = ConvergenceLimits()
 
 
-def passes(*told: str, same_tree: bool = False) -> list[RejectedPass]:
+def passes(*told: str, same_tree: bool = False) -> list[CheckPass]:
     """One pass for each word; its letters are the failures, each as often as it stands there."""
     return [
-        RejectedPass(
+        CheckPass(
             failures=tuple((letter, word.count(letter)) for letter in sorted(set(word))),
             tree="t" if same_tree else f"t{number}",
         )
@@ -87,7 +86,7 @@ def test_a_part_of_the_failures_is_progress() -> None:
         (1, 1, "progress"),
     ]
     assert walk(DEFAULTS, "aaaaa", "aa", "a")[-1] == (1, 1, "progress")
-    assert walk(DEFAULTS, "ab", "aab")[-1] == (1, 1, "changed"), "more of one is no progress"
+    assert walk(DEFAULTS, "ab", "aab")[-1] == (1, 1, "regressed"), "more of one is no progress"
 
 
 def test_work_that_did_not_change_is_a_stall_whatever_was_found() -> None:
@@ -95,7 +94,7 @@ def test_work_that_did_not_change_is_a_stall_whatever_was_found() -> None:
     same = courses(passes(*"abcd", same_tree=True), DEFAULTS)
     assert [state.trend for state in same[1:]] == ["first", "no_change", "no_change", "no_change"]
     assert same[-1].failed
-    back = [RejectedPass(failures=((letter, 1),), tree=tree) for letter, tree in zip("abc", "121", strict=True)]
+    back = [CheckPass(failures=((letter, 1),), tree=tree) for letter, tree in zip("abc", "121", strict=True)]
     assert convergence(back, DEFAULTS).trend == "oscillating"
 
 
@@ -140,13 +139,14 @@ def test_a_stage_takes_over_what_the_one_below_may_change() -> None:
 
 def decision(*fingerprints: str, tree: str = "t", **changes: Any) -> Decision:
     """A rejected pass as it is recorded."""
-    return Decision("incomplete", "c", (), fingerprints, 1, "p", NOW, diff_hash=tree, **changes)
+    return Decision("incomplete", "c", (), fingerprints, 1, f"pass of {tree}", NOW, diff_hash=tree, **changes)
 
 
 def test_a_pass_is_read_from_its_decision() -> None:
     """With how often each failure was there; an older release repeated a fingerprint instead."""
-    assert RejectedPass.of(decision("a", "b", counts=(2, 1))).failures == (("a", 2), ("b", 1))
-    assert RejectedPass.of(decision("b", "a", "b")).failures == (("a", 1), ("b", 2))
+    told = [decision("a", "b", counts=(2, 1)), decision("b", "a", "b")]
+    known = [one.failures for each in told if (one := recorded_pass(attempt_summary(decision=each)))]
+    assert known == [(("a", 2), ("b", 1)), (("a", 1), ("b", 2))]
     found = [Finding(code="x", severity=s, message="", source="check", fingerprint=f, count=2) for s, f in _FOUND]
     assert failure_counts(found) == (("a", 4), ("b", 2))
 
@@ -269,4 +269,10 @@ def test_a_resumed_fold_is_the_one_that_never_stopped(told: list[str], at: int, 
     resumed = convergence(rejected_passes(recorded[:at]), limits)
     for later in found[at:]:
         resumed = resumed.observe(later, limits)
-    assert resumed == convergence(found, limits)
+    assert summed(resumed) == summed(convergence(found, limits))
+
+
+def summed(state: Convergence) -> tuple[object, ...]:
+    """What a state says, without whose passes it is from."""
+    kept = tuple((found.failures, found.tree) for found in state.seen)
+    return state.stage, state.stalls, state.progress, state.trend, state.failed, state.passes, kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -116,9 +117,47 @@ def test_failures_that_differ_each_time_end_by_max_attempts(story: Story, model:
     story.plan(plan_of(task("state", writes=["state.txt"], more="    max_attempts: 4\n"), verification=command))
     answer = story.run("execute", "--json")
 
-    assert standing(story) == [(1, 1, 1, "first"), *[(1, 1, 1, "changed")] * 3]
+    assert standing(story) == [(1, 1, 1, "first"), *[(1, 1, 1, "peeling")] * 3]
     (ended,) = json.loads(answer.stdout)["tasks"]
     assert (ended["attempts"], ended["stopReason"]) == (4, "attempts_exhausted")
+
+
+def test_a_failure_that_is_back_is_named_with_its_attempts(story: Story, model: Serve) -> None:
+    """A, B, A and then neither: what had gone is told as back, to the user, in the graph and to the next worker, with
+    what each attempt came to and what was used of the bounds."""
+    words = ("alpha", "beta", "alpha again", "right")
+    tries = [call("write_file", path="state.txt", file_text=f"{word}\n") for word in words]
+    workers = [worker("state", tried, finish(), attempt=n) for n, tried in enumerate(tries, start=1)]
+    served = model(script(*workers, review()))
+    command = "cut -d' ' -f1 state.txt; grep -q right state.txt"
+    story.plan(plan_of(task("state", writes=["state.txt"]), verification=command))
+    story.ok("execute")
+
+    assert [row[3] for row in standing(story)] == ["first", "peeling", "oscillating"]
+    found = story.ask("MATCH (a:Attempt)-[:FOUND]->(f {code: 'reappeared'}) RETURN a.number AS n, f.message AS m")
+    assert found == [
+        {"n": 3, "m": "check_failed was mended and is back: new in attempt 1, gone in 2, back in 3."},
+    ]
+    came_to = "MATCH (a:Attempt) RETURN a.outcome AS o ORDER BY a.number"
+    assert [row["o"] for row in story.ask(came_to)] == ["rejected", "progress", "regressed", "resolved"]
+    (counts,) = story.ask(
+        "MATCH (:Attempt {number: 4})-[:CONCLUDED]->(d) RETURN d.checkPasses AS p, d.fixes AS f, d.reviews AS r"
+    )
+    assert counts == {"p": 4, "f": 3, "r": 1}
+    shown = story.ok("show", "state")
+    assert "used 4 of 6 attempts: 4 check passes, 3 fixes, 1 review" in shown
+    assert re.search(r"check_failed .* new +gone +back +gone", shown)
+    assert "state: used 4 of 6 attempts" in story.ok("show")
+    assert told_of_course(served, 2) == ""
+    course = told_of_course(served, 4)
+    assert "attempt 3: rejected, gate_failed; it came to regressed" in course
+    assert "new in attempt 1, gone in 2, back in 3" in course
+
+
+def told_of_course(served: ScriptedModel, number: int) -> str:
+    """What the worker of an attempt was told of those before it."""
+    asked_for = next(str(body["messages"][1]) for body in served.requests if f"Attempt: {number}\\n" in str(body))
+    return asked_for.partition("## The last attempts at this task")[2]
 
 
 def test_a_killed_process_changes_neither_stage_nor_counts(story: Story, model: Serve) -> None:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from orchestrator.cli.render.plans import loosened_view, plan_view
 from orchestrator.cli.render.screen import status_text
-from orchestrator.cli.render.tables import attempts_table
+from orchestrator.cli.render.tables import attempts_table, lives_table
 from orchestrator.cli.render.text import clean, duration, ended_by, marked, spent, spent_in_all
 from orchestrator.cli.render.timeline import note_view, turn_view
 from orchestrator.domain.query import ResultRow
@@ -64,7 +64,8 @@ def run_details_view(full: RunDetails, *, codes: bool = False) -> RenderableType
         "spent": spent_in_all(full.spend),
     }
     wider = loosened_view(full.loosened.items())
-    return Group(head, *_facts(facts), *wider, Text(), attempts_table(full.attempts, codes=codes))
+    used = [Text(f"{clean(each.task)}: {each.told}") for each in full.used]
+    return Group(head, *_facts(facts), *wider, Text(), attempts_table(full.attempts, codes=codes), *used)
 
 
 def task_details_view(full: TaskDetails, *, codes: bool = False) -> RenderableType:
@@ -83,12 +84,18 @@ def task_details_view(full: TaskDetails, *, codes: bool = False) -> RenderableTy
         "protected": _protected(full.protected),
         "checks": "; ".join(task.verification),
         "criteria": "; ".join(task.acceptance_criteria),
-        "used": _used(full) if full.attempts else "",
+        "spent": _spent(full) if full.attempts else "",
+        "tried": "; ".join(each.told for each in full.used),
         "artefacts": full.artefacts,
     }
     wider = loosened_view([(task.key, state.assessment)])
     parts: list[RenderableType] = [head, *_facts(facts), *wider, Text(f"\n{clean(task.prompt).rstrip()}\n")]
     parts.append(attempts_table(full.attempts, codes=codes) if full.attempts else Text("No attempt yet."))
+    parts += (
+        [Text("\nwhat became of each finding, attempt by attempt"), lives_table(full.lives, full.passes)]
+        if full.lives
+        else []
+    )
     told = [row for row in full.attempts if row["status"] != "accepted" and row["stopDetail"]]
     parts += [Text(f"\n{row['attempt']}: {clean(row['stopDetail'])}") for row in told]
     if full.diagnosis:
@@ -106,7 +113,7 @@ def _protected(found: ResultRow) -> str:
     return ", ".join(named) + (f" and {counted(more, 'more file')}" if more else "")
 
 
-def _used(full: TaskDetails) -> str:
+def _spent(full: TaskDetails) -> str:
     state = full.state
     calls = counted(state.tool_call_count or 0, "call")
     turns = counted(sum(row["turns"] for row in full.attempts), "turn")

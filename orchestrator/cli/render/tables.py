@@ -15,10 +15,12 @@ from orchestrator.cli.render.grid import Grid
 from orchestrator.cli.render.machine import json_ready
 from orchestrator.cli.render.screen import PIPE_WIDTH, console, grid, status_text
 from orchestrator.cli.render.text import cell, count, duration, ended_by, money, one_line, tokens
+from orchestrator.domain.lives import FindingLife
 from orchestrator.domain.query import QueryResult
 from orchestrator.domain.stop_reasons import in_words
 from orchestrator.domain.task import TaskState
 
+MOST_PASSES, MOST_LIVES = 8, 20
 WIDEST = 160  # characters of a table where there is no terminal to measure
 
 
@@ -83,9 +85,9 @@ def states_table(tasks: Sequence[TaskState], *, stops: int | None = None, codes:
 def attempts_table(rows: Iterable[Mapping[str, Any]], *, codes: bool = False) -> Grid:
     """A run's or a task's attempts; `codes` shows stop codes."""
     shown = grid(
-        *("attempt", "task", "no.", "status", "ended by", "turns", "calls", "tokens", "cost", "time"),
+        *("attempt", "task", "no.", "status", "ended by", "came to", "turns", "calls", "tokens", "cost", "time"),
         right=("no.", "turns", "calls", "tokens"),
-        drop=("turns", "time", "cost", "tokens", "task", "no.", "calls"),
+        drop=("turns", "time", "cost", "tokens", "came to", "task", "no.", "calls"),
     )
     for row in rows:
         shown.add_row(
@@ -94,6 +96,7 @@ def attempts_table(rows: Iterable[Mapping[str, Any]], *, codes: bool = False) ->
             str(row["number"]),
             status_text(row["status"]),
             ended_by(row["stopReason"], codes=codes),
+            (row["outcome"] or "").replace("_", " "),
             count(row["turns"]),
             count(row["toolCalls"]),
             _tokens(row),
@@ -101,6 +104,18 @@ def attempts_table(rows: Iterable[Mapping[str, Any]], *, codes: bool = False) ->
             duration(row["durationMs"]),
         )
     return shown
+
+
+def lives_table(lives: Sequence[FindingLife], passes: Sequence[int]) -> RenderableType:
+    """What became of each finding: one column for each of the last attempts that came to a check pass."""
+    last = passes[-MOST_PASSES:]
+    shown = grid("finding", "where", *(f"#{number}" for number in last))
+    newest = sorted(lives, key=lambda life: -life.marks[-1][0])[:MOST_LIVES]
+    for life in newest:
+        marks = dict(life.marks)
+        shown.add_row(Text(life.code), Text(one_line(life.locus, 50)), *(marks.get(n, "") for n in last))
+    left = len(lives) - len(newest)
+    return Group(shown, Text(f"and {left} more: --json has all")) if left else shown
 
 
 def _tokens(row: Mapping[str, Any]) -> str:

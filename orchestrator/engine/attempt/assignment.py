@@ -24,6 +24,8 @@ from orchestrator.engine.loop.metering import Meter
 from orchestrator.engine.loop.progress import ProgressFeed, TurnLog
 from orchestrator.engine.services import Services
 from orchestrator.gates.baseline import known_failures
+from orchestrator.gates.lives import course
+from orchestrator.gates.retry import resumes
 from orchestrator.guards.repeated import repeated_calls
 
 
@@ -82,6 +84,7 @@ def _assignment(
         previous=previous,
         repeated=_repeated(services, previous),
         notice=stage_notice(services, claim.task, start),
+        course=course([each for each in start.earlier if not resumes(each)]),
         progress_every=services.settings.guards.progress_every,
         surroundings=workspace.surroundings,
     )

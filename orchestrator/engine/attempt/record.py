@@ -21,6 +21,7 @@ from orchestrator.domain.usage_limits import LEDGER, nearest_s
 from orchestrator.domain.verdict import Stop
 from orchestrator.engine.attempt.artefacts import write_artefacts_of
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded, attempt_result
+from orchestrator.engine.attempt.standing import effort_of
 from orchestrator.engine.loop.journal import Journal, Subscriber
 from orchestrator.engine.loop.metering import Meter
 from orchestrator.engine.services import Services
@@ -180,11 +181,14 @@ class AttemptRecord:
         task, start, run = self._claim.task, self.start, self._services.settings.run
         verified_tree = end.verified.tree if end.verified else None
         worked_on = self.conversation.tree if self.conversation else None
+        history = () if start else self._services.reader.history(task.id)
+        earlier = start.earlier if start else counted_attempts(history, self._claim)
+        effort = effort_of(self._services, self._claim, earlier, end.status, end.verified)
         return attempt_result(
-            replace(end, number=self._claim.number, first_seq=self._first_seq(end)),
+            replace(end, number=self._claim.number, first_seq=self._first_seq(end), effort=effort),
             task=task,
             policy=RetryPolicy(task.max_attempts, run.max_stopped_attempts, self._services.settings.convergence),
-            earlier=start.earlier if start else counted_attempts(self._services.reader.history(task.id), self._claim),
+            earlier=earlier,
             converged=start.standing.convergence if start else Convergence(),
             tree=verified_tree or worked_on or (start.tree if start else None),
             worker_output=self.worker_output,

@@ -18,13 +18,14 @@ from orchestrator.domain.stop_reasons import next_step
 from orchestrator.domain.task import Task
 from orchestrator.domain.usage import Usage
 from orchestrator.domain.verdict import Stop
+from orchestrator.engine.attempt.motion import motion_of
 from orchestrator.engine.loop.metering import halts
 from orchestrator.gates.artefacts import completion_reasons
 from orchestrator.gates.completion import decide
-from orchestrator.gates.convergence import Convergence, RejectedPass, failure_counts
-from orchestrator.gates.convergence_limits import ConvergenceLimits
+from orchestrator.gates.convergence import Convergence
 from orchestrator.gates.end_report import error_report, open_issues
 from orchestrator.gates.failure_report import failure_report
+from orchestrator.gates.progress import Effort
 from orchestrator.gates.retry import RetryPolicy
 from orchestrator.gates.review import GAPS
 
@@ -32,11 +33,14 @@ if TYPE_CHECKING:
     from orchestrator.engine.loop.conversation import ConversationResult
 
 
+_NO_EFFORT = Effort()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptEnd:
     """One way out of an attempt, with what the gates and QC said before it. `stop` is the guard's word that ended it,
-    `first_seq` where what the guard saw began; `halt` is the error that ends the whole run with it, `trace` the
-    traceback of a defect of ours."""
+    `first_seq` where what the guard saw began; `effort` is what the task has used with it; `halt` is the error that
+    ends the whole run with it, `trace` the traceback of a defect of ours."""
 
     status: AttemptStatus
     stop_reason: str
@@ -48,6 +52,7 @@ class AttemptEnd:
     halt: OrchestrateError | None = None
     trace: str = ""
     number: int = 0
+    effort: Effort = _NO_EFFORT
 
     @classmethod
     def interrupted(
@@ -152,8 +157,8 @@ def attempt_result(
 ) -> AttemptResult:
     """What the end means for a task that stood at `converged`; `commit` and `head_before` go with an accepted one."""
     accepted, verified, held = end.status == "accepted", end.verified or _NO_CHECK_PASS, _held(end)
-    now = _behind(end, held, converged, policy.convergence)
-    exhausted = None if accepted else policy.exhausted((*earlier, end), now)
+    motion = motion_of(end, held, earlier, converged, policy.convergence)
+    exhausted = None if accepted else policy.exhausted((*earlier, end), motion.converged)
     result = AttemptResult(
         attempt_status=end.status,
         stop_reason=end.stop_reason,
@@ -167,14 +172,13 @@ def attempt_result(
         lines_changed=sum(change.added + change.removed for change in verified.changes),
         worker_output=worker_output,
         tree_after=tree,
-        findings=verified.findings,
         review=end.review,
-        decision=_decision(end, held, exhausted is not None, now, at),
+        decision=_decision(end, held, exhausted is not None, motion.converged, at),
         diagnosis=failure_report(exhausted, earlier, end, held, at) if exhausted else None,
         commit=commit,
         head_before=head_before,
     )
-    return _with_reasons(result, end, task)
+    return _with_reasons(replace(result, outcome=motion.outcome, findings=motion.findings), end, task)
 
 
 def _with_reasons(result: AttemptResult, end: AttemptEnd, task: Task) -> AttemptResult:
@@ -206,24 +210,25 @@ def _with_reasons(result: AttemptResult, end: AttemptEnd, task: Task) -> Attempt
     return replace(told, error_context=report)
 
 
-def _behind(
-    end: AttemptEnd, held: tuple[Finding, ...], converged: Convergence, limits: ConvergenceLimits
-) -> Convergence:
-    """Where the task stands behind the attempt: what did not reject it says nothing about its failures."""
-    if end.status != "rejected" or end.verified is None:
-        return replace(converged, trend=None)
-    return converged.observe(RejectedPass(failures=failure_counts(held), tree=end.verified.tree), limits)
-
-
 def _decision(
-    end: AttemptEnd, held: tuple[Finding, ...], exhausted: bool, converged: Convergence, at: datetime
+    end: AttemptEnd,
+    held: tuple[Finding, ...],
+    exhausted: bool,
+    converged: Convergence,
+    at: datetime,
 ) -> Decision | None:
     """None for an attempt that came to no check pass."""
     if end.verified is None:
         return None
     passed = bool(end.review and end.review.passed)
     return decide(
-        findings=held, reviewed=passed, exhausted=exhausted, verified=end.verified, converged=converged, at=at
+        findings=held,
+        reviewed=passed,
+        exhausted=exhausted,
+        verified=end.verified,
+        converged=converged,
+        effort=end.effort,
+        at=at,
     )
 
 

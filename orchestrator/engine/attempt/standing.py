@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from orchestrator.domain.attempt import AttemptSummary, Strategy
+from orchestrator.domain.attempt import AttemptSummary, Strategy, VerificationResult
+from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.domain.ports import Workspaces
 from orchestrator.domain.run import Claim
 from orchestrator.domain.task import Task
 from orchestrator.domain.workspace import FileChange
 from orchestrator.engine.services import Services
 from orchestrator.gates.convergence import Convergence, Ground, changed_since, convergence, rejected_passes
+from orchestrator.gates.progress import Effort
 from orchestrator.gates.stage import stage_paths
 
 _AT_THE_BEGINNING = Convergence()
@@ -49,6 +51,21 @@ def _changed(workspaces: Workspaces, rejected: Sequence[AttemptSummary]) -> Iter
     for attempt in rejected:
         if attempt.base_commit and attempt.decision:
             yield from workspaces.changes(workspaces.tree_of(attempt.base_commit), attempt.decision.diff_hash)
+
+
+def effort_of(
+    services: Services,
+    claim: Claim,
+    earlier: Sequence[AttemptSummary],
+    status: AttemptStatus,
+    verified: VerificationResult | None,
+) -> Effort:
+    """What the task has used with the claimed attempt, which ends with this status: as it is recorded, and with its
+    check pass where no check was run in it."""
+    recorded = services.reader.attempt(claim.attempt_id)
+    effort = Effort.of((*earlier, replace(recorded, status=status)))
+    more = verified is not None and verified.id not in recorded.passes
+    return replace(effort, check_passes=effort.check_passes + more)
 
 
 def ground_of(services: Services, task: Task, base: str) -> Ground:
