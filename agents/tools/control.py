@@ -47,7 +47,7 @@ class RequestScope(Arguments):
     """Ask to be allowed to change further files. Granted at most once."""
 
     paths: list[Annotated[str, AfterValidator(repository_path)]] = Field(min_length=1)
-    """Paths or globs, from the repository's top level."""
+    """Files by name, from the repository's top level."""
     justification: str = Field(min_length=1)
     """Why the task cannot be done without them."""
 

@@ -202,6 +202,9 @@ BOUNDS = (*_KINDS_OF_BOUND, *(f"task_{kind}" for kind in _KINDS_OF_BOUND))
 """The settings of a run that bound what it and its tasks may use."""
 
 
+ScopeGrants = Literal["files", "any", "none"]
+
+
 class RunSettings(_Section):
     """Execution of a plan."""
 
@@ -228,6 +231,9 @@ class RunSettings(_Section):
     """Seconds that all attempts of one task may work together in a run, without what they waited for rate limits."""
     max_stopped_attempts: int = Field(default=2, ge=1)
     """Attempts of a task that may be stopped by a bound before it fails."""
+    scope_grants: ScopeGrants = "files"
+    """What the PM's model may grant a worker that asks for paths beyond its task's: single files, named one by one;
+    any pattern; or none. Protected files are never among them."""
     graph_wait_s: float = Field(default=60.0, ge=0)
     """Seconds that a write waits for a graph that is away."""
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from orchestrator.config.settings import Settings
+from orchestrator.config.settings import ScopeGrants, Settings
 from orchestrator.domain.attempt import Owner
 from orchestrator.domain.events import Event, ScopeDecided
 from orchestrator.domain.model_io import ToolCall
@@ -45,7 +45,9 @@ class Kept:
         self.events += events
 
 
-def ask(tool: str, grant: Grant, inherited: Sequence[Event] = (), **arguments: object) -> tuple[str, Event]:
+def ask(
+    tool: str, grant: Grant, inherited: Sequence[Event] = (), scope_grants: ScopeGrants = "files", **arguments: object
+) -> tuple[str, Event]:
     """What the worker is told, and what is recorded, when a policy answers so."""
     task = new_task("p1", 0, ())
     policy: GrantPolicy = lambda _request: grant  # noqa: E731
@@ -55,6 +57,7 @@ def ask(tool: str, grant: Grant, inherited: Sequence[Event] = (), **arguments: o
         policy=policy,
         clock=FixedClock(),
         changed=lambda _tree: ("calc.py",),
+        scope_grants=scope_grants,
         inherited=inherited,
     )
     kept = Kept()
@@ -101,10 +104,30 @@ def test_granted_paths_are_among_those_asked_for(
 
 def test_a_scope_grant_beyond_the_question_is_a_refusal() -> None:
     """`**` for a request of docs opens nothing, in the record as in the guard."""
-    text, event = ask("request_scope", yes(0, "**"), paths=["docs/**"])
+    text, event = ask("request_scope", yes(0, "**"), scope_grants="any", paths=["docs/**"])
     assert text.startswith("Refused")
     assert isinstance(event, ScopeDecided)
     assert not event.granted
+
+
+@pytest.mark.parametrize(
+    ("grants", "asked", "answer", "granted"),
+    [
+        ("files", ["**"], ["**"], None),
+        ("files", ["src/", "+docs/x"], ["src/"], None),
+        ("files", ["src/x.py", "docs/**"], ["src/x.py", "docs/**"], ("src/x.py",)),
+        ("any", ["docs/**"], ["docs/**"], ("docs/**",)),
+        ("none", ["src/x.py"], ["src/x.py"], None),
+    ],
+)
+def test_a_model_grants_single_files_unless_a_person_lets_it_do_more(
+    grants: ScopeGrants, asked: list[str], answer: list[str], granted: tuple[str, ...] | None
+) -> None:
+    """PM and worker are often one model, which would grant itself everything."""
+    text, event = ask("request_scope", yes(0, *answer), scope_grants=grants, paths=asked)
+    assert isinstance(event, ScopeDecided)
+    assert (event.granted, event.paths if event.granted else None) == (granted is not None, granted)
+    assert granted is not None or "run.scope_grants" in text
 
 
 def test_a_refusal_grants_no_calls_whatever_amount_it_names() -> None:

@@ -80,13 +80,13 @@ WORKERS: dict[str, Conversation] = {
     "asks-budget": worker("asks-budget", call("request_budget", additional=500, justification="many files"),
                           call("request_budget", additional=5, justification="again"),
                           write("asks-budget.txt", "x\n"), finish()),
-    "asks-scope": worker("asks-scope", call("request_scope", paths=["docs/**"], justification="docs belong to it"),
+    "asks-scope": worker("asks-scope", call("request_scope", paths=["docs/new.md"], justification="docs belong to it"),
                          write("docs/new.md", "x\n"), write("asks-scope.txt", "x\n"), finish()),
     "asks-in-vain": worker("asks-in-vain", call("request_budget", additional=5, justification="many files"),
                            write("asks-in-vain.txt", "x\n"), finish()),
 }  # fmt: skip
 DECIDER = {"when": {"role": "decider"}, "replies": [
-    call("submit_decision", granted=True, amount=500, paths=["docs/**"], reason="Justified.")]}  # fmt: skip
+    call("submit_decision", granted=True, amount=500, paths=["docs/new.md"], reason="Justified.")]}  # fmt: skip
 MUSES = {"when": {"role": "decider", "task": "asks-in-vain"}, "replies": [{"text": "Hm, let me think."}]}
 BUDGETS = {"silent": 150, "looks": 150}
 RECOVERS = ("polls", "unknown-tool", "scope-tool", "floods", "asks-budget", "asks-scope", "asks-in-vain", "waits",

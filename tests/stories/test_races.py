@@ -115,7 +115,7 @@ def test_a_pm_that_cannot_be_asked_refuses(story: Story, model: Serve) -> None:
     """Models for worker and verifier alone: a request for scope is refused, and the attempt goes on."""
     served = model(
         script(
-            worker("subtract", call("request_scope", paths=["docs/**"], justification="please"), WRITE, finish()),
+            worker("subtract", call("request_scope", paths=["docs/x.md"], justification="please"), WRITE, finish()),
             review(),
         )
     )

@@ -111,6 +111,7 @@ def _controls(
         policy=AskPlanner(services, claim.attempt_id, workspace, meter, feed),
         clock=services.clock,
         changed=changed,
+        scope_grants=services.settings.run.scope_grants,
         inherited=start.inherited,
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from orchestrator.config.settings import ScopeGrants
 from orchestrator.domain.assignment import GrantRequest
 from orchestrator.domain.events import BudgetDecided, Event, ProgressReported, ScopeDecided
 from orchestrator.domain.finding import Finding, findings_hash
@@ -50,6 +51,7 @@ class WorkerControls:
     clock: Clock
     changed: Callable[[str], tuple[str, ...]]
     """The paths that differ between the attempt's base and a tree."""
+    scope_grants: ScopeGrants = "files"
     inherited: Sequence[Event] = ()
     granted_paths: tuple[str, ...] = ()
     _granted: set[str] = field(default_factory=set)
@@ -98,11 +100,15 @@ class WorkerControls:
     def _decide(self, request: GrantRequest) -> Grant:
         if request.kind in self._granted or any(_is_grant(event, request.kind) for event in self.inherited):
             return refused_grant("Only one grant of each kind an attempt.", "rule")
+        if request.kind == "scope" and (rule := _ruled_out(request.paths, self.scope_grants)):
+            return refused_grant(rule, "rule")
         answer = self.policy(request)
         if not answer.granted:
             return refused_grant(answer.reason, answer.decided_by)
         amount = min(answer.amount, request.most, request.additional) if request.kind == "calls" else 0
         paths = within(answer.paths, request.paths) if request.kind == "scope" else ()
+        if self.scope_grants == "files":
+            paths = tuple(path for path in paths if _is_single(path))
         if amount <= 0 and not paths:
             return refused_grant(
                 f"The answer granted nothing of what was asked. {answer.reason}".strip(), answer.decided_by
@@ -143,6 +149,19 @@ def within(granted: Iterable[str], asked: tuple[str, ...]) -> tuple[str, ...]:
     """Of the granted paths those that were asked for, word by word, or as a single path that an asked one covers: a
     model's answer never opens more than the question."""
     return tuple(dict.fromkeys(path for path in granted if _is_path(path) and _covered(path, asked)))
+
+
+def _ruled_out(asked: tuple[str, ...], grants: ScopeGrants) -> str:
+    """Why no model is asked: one that plays both roles would open the repository to itself."""
+    if grants == "none":
+        return "No further paths are granted in this run (run.scope_grants)."
+    if grants == "files" and not any(map(_is_single, asked)):
+        return "Only single files are granted (run.scope_grants). Ask for them by name, without patterns."
+    return ""
+
+
+def _is_single(path: str) -> bool:
+    return not any(char in "*?[\\+" for char in path) and not path.endswith("/")
 
 
 def _covered(path: str, asked: tuple[str, ...]) -> bool:
