@@ -58,7 +58,9 @@ class PromptText:
 
     def _check(self, check: Check, number: int) -> str:
         ended = check.outcome if check.exit_code is None else f"{check.outcome}, exit code {check.exit_code}"
-        ended += ", only in what failed before this work, so nothing is held against it" if check.as_before else ""
+        flaky = " or is flaky" if any(shown.flaky for shown in check.failures) else ""
+        why = f", only in what failed before this work{flaky}, so nothing is held against it"
+        ended += why if check.as_before else ""
         output = self.excerpt(f"check-{number}", check.output, _CHECK_CHARS)
         return f"{inline(check.command)}: {ended}\n{output}"
 

@@ -147,6 +147,9 @@ class ChecksSettings(_Section):
     """The verification of every plan that names none of its own; `orchestrate init` finds it out."""
     timeout_s: float = Field(default=600.0, gt=0)
     """Seconds that one verification command may take."""
+    confirmations: int = Field(default=2, ge=0, le=10)
+    """How often tests that fail newly are run again, alone, before they count: one that passes then is flaky, which is
+    told and holds nothing up; with 0 none is."""
     protected: tuple[str, ...] = ()
     """Further globs of files that decide whether work passes: checks run with them as they were, and a task changes
     them only where it names them."""

@@ -27,7 +27,7 @@ class Baseline:
     def tests_collected(self) -> int | None:
         """How many tests the tools told of; None where none did."""
         seen = [check.tests for check in self.checks if check.tests is not None]
-        return sum(len(tests.ran) + len(tests.skipped) for tests in seen) if seen else None
+        return sum(tests.number + len(tests.skipped) for tests in seen) if seen else None
 
     @property
     def duration_ms(self) -> float:

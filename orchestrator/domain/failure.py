@@ -27,6 +27,11 @@ class Failure:
     locus: str = ""
     signature: str = ""
 
+    @property
+    def test(self) -> str:
+        """Its test's whole name, with the package where the tool tells one, as in TestsSeen."""
+        return "::".join(filter(None, (self.package, self.test_name)))
+
     @classmethod
     def of(
         cls, command: str, *, package: str = "", test_name: str = "", locus: str = "", signature: str = ""
@@ -47,16 +52,25 @@ class Failure:
 @dataclass(frozen=True, slots=True)
 class ShownFailure:
     """A failure, how often one run of a check showed it, and the part of the output that is about it. That is for the
-    finding, and is neither stored with the check nor compared."""
+    finding, and is neither stored with the check nor compared. A `flaky` one was not there when its test was run again
+    over the same tree."""
 
     failure: Failure
     count: int = 1
     excerpt: str = field(default="", compare=False)
+    flaky: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TestsSeen:
-    """The tests that a tool told of, by ids that stay the same from run to run (`tests/test_x.py::test_y`)."""
+    """The tests that a tool told of, by ids that stay the same from run to run (`tests/test_x.py::test_y`). `unnamed`
+    are those that ran and that it only counts; then none has a name."""
 
     ran: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
+    unnamed: int = 0
+
+    @property
+    def number(self) -> int:
+        """How many ran."""
+        return len(self.ran) + self.unnamed

@@ -89,6 +89,10 @@ class Workspace(Protocol):
         """Run a sandboxed shell command at the top level, for `timeout_s` (else the settings'), `within_s` at most.
         With `reports` test tools that can are asked for one, and what the command leaves for us is in the result."""
 
+    def restore(self) -> None:
+        """Make it again what it was opened as: what commands have changed is put back, and what they added is gone,
+        also where git ignores it. Build caches stay. What file tools did is undone as well: for checks alone."""
+
     def snapshot(self, touched: Sequence[str] | None = None) -> str:
         """The workspace as a git tree id, anchored in the Shadow when the workspace closes at the latest. `touched`
         names the only paths that can have changed since the last snapshot; None looks everywhere, and anchors at once.

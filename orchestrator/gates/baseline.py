@@ -46,17 +46,16 @@ def measured_commands(commands: Iterable[str], written: Collection[str], files: 
 
 def compare(check: Check, base: Check | None) -> Comparison:
     """What is new in a check, what was there before (both as often as they are shown), what is gone, and which tests
-    are. Without a baseline all is new."""
-    before = {shown.failure: shown.count for shown in base.failures if told_apart(shown.failure)} if base else {}
-    now = {shown.failure: shown.count for shown in check.failures}
+    are. Without a baseline all is new. A flaky failure is none of these, and excuses none: the test may be broken now.
+    """
+    shown, shown_before = _steady(check.failures), _steady(base.failures if base else ())
+    before = {each.failure: each.count for each in shown_before if told_apart(each.failure)}
     return Comparison(
-        new=_more(check.failures, before),
+        new=_more(shown, before),
         pre_existing=tuple(
-            replace(shown, count=min(shown.count, before[shown.failure]))
-            for shown in check.failures
-            if shown.failure in before
+            replace(each, count=min(each.count, before[each.failure])) for each in shown if each.failure in before
         ),
-        fixed=_more(base.failures, now) if base else (),
+        fixed=_more(shown_before, {each.failure: each.count for each in check.failures}),
         vanished=_vanished(check, base),
     )
 
@@ -67,7 +66,7 @@ def told_apart(failure: Failure) -> bool:
 
 
 def fails_as_before(check: Check, base: Check | None) -> bool:
-    """Whether it failed in no way in which it did not fail before."""
+    """Whether it failed in no way in which it did not fail before, but for tests that are flaky."""
     return check.outcome == "failed" and bool(check.failures) and not compare(check, base).new
 
 
@@ -90,13 +89,23 @@ def judge_baseline(checks: Iterable[Check], baseline: Baseline, named: Collectio
         yield from _told(check, "pre_existing", found.pre_existing, "that were there before the work")
         yield from _told(check, "fixed", found.fixed, "that are gone with the work")
         yield from _judge_vanished(check, base, found.vanished, named)
+        if not found.new:
+            yield from _judge_fewer(check, base)
 
 
 def known_failures(baseline: Baseline) -> tuple[str, ...]:
     """The baseline's first failures in words, each with its command, and how many more there are: for who works."""
-    told = [f"{failure_line(s.failure)} (`{check.command}`)" for check in baseline.checks for s in check.failures]
+    told = [
+        f"{failure_line(each.failure)} (`{check.command}`{', flaky' if each.flaky else ''})"
+        for check in baseline.checks
+        for each in check.failures
+    ]
     more = len(told) - _MOST_NAMED
     return (*told[:_MOST_NAMED], f"and {more} more") if more > 0 else tuple(told)
+
+
+def _steady(shown: Iterable[ShownFailure]) -> tuple[ShownFailure, ...]:
+    return tuple(each for each in shown if not each.flaky)
 
 
 def _more(shown: Sequence[ShownFailure], than: Mapping[Failure, int]) -> tuple[ShownFailure, ...]:
@@ -119,8 +128,8 @@ def _stem(test: str) -> str:
 
 
 def _judge_vanished(check: Check, base: Check, vanished: Sequence[str], named: Collection[str]) -> Iterator[Finding]:
-    failed = {"::".join(filter(None, (f.package, f.test_name))) for f in (shown.failure for shown in base.failures)}
-    ran, before = (len(seen.tests.ran) if seen.tests else 0 for seen in (check, base))
+    failed = {shown.failure.test for shown in base.failures}
+    ran, before = (seen.tests.number if seen.tests else 0 for seen in (check, base))
     gone = [test for test in vanished if ran < before or test in failed or not _is_in(test, named)]
     for test in gone[:_MOST_NAMED]:
         skipped = check.tests is not None and test in check.tests.skipped
@@ -130,6 +139,14 @@ def _judge_vanished(check: Check, base: Check, vanished: Sequence[str], named: C
         digest = hashlib.sha256("\n".join(rest).encode("utf-8", "surrogatepass")).hexdigest()[:16]
         message = f"{len(rest)} more tests ran before the work and do not now, of {before} in all."
         yield _vanished_finding(check, f"{check.command} {digest}", message)
+
+
+def _judge_fewer(check: Check, base: Check) -> Iterator[Finding]:
+    """Where tests are only counted, as many must run."""
+    before, now = (seen.tests.number if seen.tests else 0 for seen in (base, check))
+    if base.tests and base.tests.unnamed and now < before:
+        message = f"`{check.command}` ran {counted(before, 'test')} before the work, and {now or 'none'} now."
+        yield _vanished_finding(check, check.command, message)
 
 
 def _vanished_finding(check: Check, locus: str, message: str) -> Finding:

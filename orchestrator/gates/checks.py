@@ -79,7 +79,7 @@ def reused(check: Check, *, check_id: str, phase: CheckPhase, pass_id: str, at: 
 def failure_line(failure: Failure, most: int = 300) -> str:
     """`tests/test_x.py::test_y: AssertionError: ...`: what fails and how, in one line; the command where neither test
     nor place is told."""
-    test = "::".join(filter(None, (failure.package, failure.test_name)))
+    test = failure.test
     module = failure.locus.removesuffix(".py").replace("/", ".")
     place = "" if test.startswith((failure.locus, f"{module}.")) else failure.locus
     what = " ".join(filter(None, (place, test))) or f"`{failure.command}`"

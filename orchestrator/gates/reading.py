@@ -74,8 +74,10 @@ class _Tests:
             self._chars += len(name)
             self._skipped[f"{told.package}::{name}" if told.package else name] = told.outcome == "skipped"
 
-    def seen(self) -> TestsSeen | None:
-        """All of them, or nothing where some are missing."""
+    def seen(self, counted: int | None) -> TestsSeen | None:
+        """All of them, else as many as were counted, and nothing where some are missing."""
+        if not self._told and counted is not None:
+            return TestsSeen(unnamed=counted)
         if not self._told or len(self._skipped) > MOST_TESTS or self._chars > _NAMES_CHARS:
             return None
         ran = sorted(name for name, skipped in self._skipped.items() if not skipped)
@@ -96,7 +98,7 @@ def read_check(
     shown = tuple(tally.shown())
     if exit_code != 0 and not shown:
         shown = (unread_failure(command, exit_code, output, root),)
-    return Reading(shown, tests.seen())
+    return Reading(shown, tests.seen(unittest.tests_counted(output)))
 
 
 def unread_failure(command: str, exit_code: int | None, output: str, root: str = "") -> ShownFailure:

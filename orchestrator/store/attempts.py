@@ -150,7 +150,7 @@ class Attempts(Records):
 
     def _check_row(self, check: Check) -> Row:
         """Of the tests their numbers alone: there may be thousands."""
-        ran, skipped = (len(check.tests.ran), len(check.tests.skipped)) if check.tests else (None, None)
+        ran, skipped = (check.tests.number, len(check.tests.skipped)) if check.tests else (None, None)
         name = check.command[:60]
         return self._row(check, without=("failures", "tests"), name=name, testsRan=ran, testsSkipped=skipped)
 
@@ -159,12 +159,13 @@ class Attempts(Records):
             failure = shown.failure
             name = failure.test_name or failure.locus or failure.command
             row = self._row(failure, id=f"{repository}:{failure.fingerprint}", name=name[:60], repository=repository)
-            yield {"check": check.id, "id": row["id"], "failure": row, "count": shown.count, "position": position}
+            told = {"count": shown.count, "flaky": shown.flaky, "position": position}
+            yield {"check": check.id, "id": row["id"], "failure": row, "told": told}
 
     def _checks(self, tx: Transaction, attempt_id: str) -> tuple[Check, ...]:
         shown: dict[str, list[ShownFailure]] = {}
         for row in tx.run("attempt_failures", attemptId=attempt_id):
-            found = ShownFailure(self._build(Failure, row["failure"]), row["count"])
+            found = ShownFailure(self._build(Failure, row["failure"]), row["count"], flaky=row["flaky"])
             shown.setdefault(row["check"], []).append(found)
         checks = tx.run("attempt_checks", attemptId=attempt_id)
         return tuple(

@@ -7,6 +7,7 @@ import pwd
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from orchestrator.config.secrets import secrets_of
@@ -65,7 +66,8 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
             box = replace(self._box(place, prepared), caches=self._layer(caches, place, held))
             objects = self.objects()
             anchor = f"refs/orchestrate/attempts/{place.name}"
-            snapshots = Snapshots(place.git, place.files, objects, anchor, self.tree_of(start))
+            start_tree = self.tree_of(start)
+            snapshots = Snapshots(place.git, place.files, objects, anchor, start_tree)
             return Worktree(
                 place=place,
                 snapshots=snapshots,
@@ -75,6 +77,8 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
                 plan_caches=caches,
                 settings=self.settings,
                 held=held.pop_all(),
+                start=start_tree,
+                furnish=partial(self._box, place, prepared),
             )
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -17,6 +17,7 @@ from orchestrator.workspace import diff, search
 from orchestrator.workspace.build_caches import BuildCaches
 from orchestrator.workspace.paths import parts_of
 from orchestrator.workspace.reports import REPORT_OPTIONS, asks_pytest, unasked
+from orchestrator.workspace.restore import restore
 from orchestrator.workspace.sandbox import Sandbox
 from orchestrator.workspace.sandbox.spec import CommandLimits, SandboxSpec
 from orchestrator.workspace.snapshots import Snapshots
@@ -38,6 +39,9 @@ class Worktree(ports.Workspace):
     plan_caches: BuildCaches
     settings: Settings
     held: ExitStack
+    start: str
+    furnish: Callable[[], object]
+    """Gives a fresh checkout what it has beside the tracked files."""
 
     @property
     def shown_root(self) -> str:
@@ -111,6 +115,11 @@ class Worktree(ports.Workspace):
                 self.plan_caches.fill(self.box.caches)
             except WorkspaceError as error:  # the work is accepted; the next commands only take longer
                 _log.warning("The build caches of %s are not kept: %s", self.place.name, error)
+
+    def restore(self) -> None:
+        """Put back what commands have changed. Raises WorkspaceError."""
+        restore(self.place, self.start)
+        self.furnish()
 
     def snapshot(self, touched: Sequence[str] | None = None) -> str:
         """The workspace as a tree id. Raises ToolError naming a nested `.git`."""

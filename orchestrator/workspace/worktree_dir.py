@@ -86,6 +86,10 @@ class WorktreeDir:
             Git(git_dir=self.git_dir, work_tree=self.tree)("read-tree", "--reset", head)
             return held.pop_all()
 
+    def write_gitfile(self) -> None:
+        """The `.git` file of the worktree itself, where it has none."""
+        (self.tree / ".git").write_text(f"gitdir: {self.git_dir}\n")
+
     def _make_folders(self) -> None:
         for folder in (self.tree, self.folder / "staging", self.scratch, self.git_dir):
             folder.mkdir(parents=True)
@@ -94,7 +98,7 @@ class WorktreeDir:
         (self.git_dir / "HEAD").write_text(f"{head}\n")
         (self.git_dir / "commondir").write_text("../..\n")
         (self.git_dir / "gitdir").write_text(f"{self.tree / '.git'}\n")
-        (self.tree / ".git").write_text(f"gitdir: {self.git_dir}\n")
+        self.write_gitfile()
         self.dotgit.write_text(f"gitdir: {INSIDE}/shadow.git/worktrees/{self.name}\n")
 
     def remove(self) -> None:

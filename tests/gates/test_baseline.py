@@ -151,3 +151,19 @@ def test_every_failure_is_counted_once(before: dict[str, int], now: dict[str, in
     )
     assert new + old == Counter(now)
     assert fixed + old == Counter(before)
+
+
+def test_fewer_tests_than_before_are_seen_where_they_are_only_counted() -> None:
+    """A quiet tool counts: fewer, or none at all, as when the code under test ends the process, blocks; as many and
+    more do not, nor does a check that failed anew, which has its own findings."""
+
+    def quiet(number: int | None, *failures: ShownFailure) -> Check:
+        return replace(check(*failures), tests=None if number is None else TestsSeen(unnamed=number))
+
+    gone = [("vanished", "pytest")]
+    assert findings(quiet(2), quiet(3)) == findings(quiet(0), quiet(3)) == findings(quiet(None), quiet(3)) == gone
+    assert findings(quiet(3), quiet(3)) == findings(quiet(4), quiet(3)) == findings(quiet(2), quiet(None)) == []
+    assert findings(quiet(2, shown("a")), quiet(3)) == []
+    assert Baseline(run_id="r", commit="c", tree="t", captured_at=T0, checks=(quiet(3),)).tests_collected == 3
+    [told] = judge_baseline([quiet(0)], baseline(quiet(1)), ())
+    assert told.message == "`pytest` ran 1 test before the work, and none now."

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.ansi import plain
+from orchestrator.domain.failure import TestsSeen
 from orchestrator.gates.reading import read_check
 
 OUTPUTS = Path(__file__).parents[1] / "data" / "outputs"
@@ -209,10 +210,16 @@ def test_tests_that_ran_and_were_skipped_are_told_apart(
     assert not set(seen.ran) & set(seen.skipped)
 
 
-@pytest.mark.parametrize("name", ["pytest-9", "unittest-3.13", "go-1.26", "mypy-2.4", "rustc-1.95", "tsc-7.0"])
+@pytest.mark.parametrize("name", ["pytest-9", "go-1.26", "mypy-2.4", "rustc-1.95", "tsc-7.0"])
 def test_a_tool_that_tells_only_of_failures_tells_no_tests(name: str) -> None:
     """Else every test that passes would seem to have vanished."""
     assert read_check("make test", 1, recorded(name)).tests is None
+
+
+def test_a_tool_that_only_counts_its_tests_tells_how_many_ran() -> None:
+    """Seven with one that was skipped are six; none is a number too."""
+    assert read_check("make test", 1, recorded("unittest-3.13")).tests == TestsSeen(unnamed=6)
+    assert read_check("make test", 0, "\nRan 0 tests in 0.000s\n\nNO TESTS RAN\n").tests == TestsSeen(unnamed=0)
 
 
 def test_the_exit_code_decides_whether_anything_failed() -> None:

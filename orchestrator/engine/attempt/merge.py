@@ -24,6 +24,7 @@ from orchestrator.engine.attempt.verification import run_checks
 from orchestrator.engine.services import Services
 from orchestrator.gates.baseline import blamed, judge_baseline
 from orchestrator.gates.checks import judge_checks, judge_unanswered, passed_over
+from orchestrator.gates.confirm import judge_flaky
 from orchestrator.gates.merge import judge_conflicts
 
 _MOST_TRIES = 20  # each time another task was merged in between
@@ -119,6 +120,7 @@ def _checked(
         findings = (
             *judge_checks(blamed(checks, baseline), workspace.shown_root),
             *judge_baseline(checks, baseline, claim.task.files_written),
+            *judge_flaky(checks),
             *judge_unanswered(checks),
         )
         yield replace(_with(verified, findings), checks=(*verified.checks, *checks)), (workspace,)

@@ -13,16 +13,15 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.progress import CheckFinished, CheckStarted
 from orchestrator.domain.run import Claim
-from orchestrator.domain.workspace import CommandResult
+from orchestrator.engine.attempt.command_check import AskedCheck, run_check
 from orchestrator.engine.attempt.protection import CheckedWork
 from orchestrator.engine.attempt.record import Deadlines
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
 from orchestrator.engine.services import Services
-from orchestrator.gates.answer import Answer, read_answer
 from orchestrator.gates.baseline import blamed, fails_as_before, judge_baseline
 from orchestrator.gates.checks import judge_checks, passed_over, reused, without_answer
-from orchestrator.gates.decision_file import asked_command, is_decision_command
+from orchestrator.gates.confirm import judge_flaky
 from orchestrator.gates.finding import summed_up
 from orchestrator.gates.scope import judge_effect, judge_outputs, judge_scope, judge_size, nested_repository
 from orchestrator.gates.unreadable import judge_git_directories, judge_readable, judge_secrets
@@ -94,7 +93,7 @@ def _judged(
     failed = any(check.outcome == "failed" for check in held)
     absent = services.workspaces.absent_files() if failed else ()
     known = judge_baseline(checks, baseline, claim.task.files_written)
-    return (*judge_checks(held, checkout.shown_root, absent), *known)
+    return (*judge_checks(held, checkout.shown_root, absent), *known, *judge_flaky(checks))
 
 
 def _end_unless_clean(services: Services, verified: VerificationResult) -> None:
@@ -144,9 +143,8 @@ def run_checks(
         else:
             _end_at_deadline(services, deadlines)
             _tell_start(services, claim, command, phase=phase, number=number, total=len(wanted))
-            check = _run(
-                services, workspace, command, deadlines, check_id=check_id, phase=phase, pass_id=pass_id, tree=tree
-            )
+            asked = AskedCheck(id=check_id, command=command, phase=phase, pass_id=pass_id, tree=tree)
+            check = run_check(services, workspace, asked, baseline.check_of(command) if baseline else None, deadlines)
         checks.append(_recorded(services, claim, check, baseline))
         if check.outcome == "infrastructure":
             _end_at_deadline(services, deadlines)
@@ -198,46 +196,6 @@ def _end_at_deadline(services: Services, deadlines: Deadlines) -> None:
     stop = deadlines.stop(services.clock.now())
     if stop is not None:
         raise AttemptEnded(AttemptEnd.of_stop(stop))
-
-
-def _run(
-    services: Services,
-    workspace: Workspace,
-    command: str,
-    deadlines: Deadlines,
-    *,
-    check_id: str,
-    phase: CheckPhase,
-    pass_id: str,
-    tree: str,
-) -> Check:
-    result, answer = _answer(services, workspace, command, check_id, deadlines)
-    left_s = deadlines.seconds_left(services.clock.now())
-    if answer.outcome == "infrastructure" and (left_s is None or left_s > 0):
-        result, answer = _answer(services, workspace, command, check_id, deadlines)
-    return Check(
-        id=check_id,
-        command=command,
-        exit_code=result.exit_code,
-        outcome=answer.outcome,
-        duration_ms=result.duration_ms,
-        output=answer.output,
-        started_at=result.started_at,
-        phase=phase,
-        pass_id=pass_id,
-        tree=tree,
-        failures=answer.failures,
-        tests=answer.tests,
-    )
-
-
-def _answer(
-    services: Services, workspace: Workspace, command: str, check_id: str, deadlines: Deadlines
-) -> tuple[CommandResult, Answer]:
-    left_s, timeout_s = deadlines.seconds_left(services.clock.now()), services.settings.checks.timeout_s
-    asked = asked_command(command, check_id) if is_decision_command(command) else command
-    result = workspace.run(asked, timeout_s=timeout_s, within_s=left_s, reports=True)
-    return result, read_answer(command, check_id, result, workspace.seen_root)
 
 
 def _with_tests(services: Services, checks: Iterable[Check]) -> Iterator[Check]:

@@ -11,6 +11,8 @@ MARKS = ("=====\nFAIL: ", "=====\nERROR: ", "=====\r\nFAIL: ", "=====\r\nERROR: 
 _TITLE = re.compile(r"(?:FAIL|ERROR): (\S+) \(([\w.<>]+)\)(.*)$")
 _TEST = re.compile(r"(\S+) \(([\w.<>]+)\)")
 _FILE = re.compile(r' +File "([^"]+)", line ')
+_RAN = re.compile(r"^Ran (\d{1,9}) tests? in [\d.]+s$", re.MULTILINE)
+_SKIPPED = re.compile(r"^(?:OK|NO TESTS RAN|FAILED) \(.{0,80}?skipped=(\d{1,9})", re.MULTILINE)
 _RULE = "=" * 70
 _LINE = "-" * 70
 
@@ -60,6 +62,12 @@ def parse_unittest(given: Iterable[str]) -> Iterator[Told]:
         before = line
     if section:
         yield section.told()
+
+
+def tests_counted(output: str) -> int | None:
+    """How many tests ran by the lines in which it counts them; None where there is none."""
+    ran = _RAN.findall(output)
+    return max(sum(map(int, ran)) - sum(map(int, _SKIPPED.findall(output))), 0) if ran else None
 
 
 def _named(test: str, place: str) -> str:

@@ -1,8 +1,8 @@
 // Purpose: the failures that checks showed: one node for each fingerprint of a repository, whoever shows it.
-// Parameters: $rows (check, id, count, position; failure with the properties).
+// Parameters: $rows (check and failure by their ids; failure and told with the properties of node and relationship).
 UNWIND $rows AS row
 MATCH (c:Check {id: row.check})
 MERGE (f:Failure {id: row.id})
 SET f += row.failure
 MERGE (c)-[s:SHOWED]->(f)
-SET s.count = row.count, s.position = row.position
+SET s += row.told

@@ -1,0 +1,81 @@
+"""One verification command as a check: run, asked once more where it gave no answer, and looked at again where what it
+shows may be a flaky test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orchestrator.domain.attempt import Check, CheckPhase
+from orchestrator.domain.ports import Workspace
+from orchestrator.domain.workspace import CommandResult
+from orchestrator.engine.attempt.record import Deadlines
+from orchestrator.engine.services import Services
+from orchestrator.gates.answer import Answer, read_answer
+from orchestrator.gates.confirm import alone, passed_alone, suspects, with_flaky
+from orchestrator.gates.decision_file import asked_command, is_decision_command
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedCheck:
+    """A check that is to be made, as it is going to be recorded."""
+
+    id: str
+    command: str
+    phase: CheckPhase
+    pass_id: str
+    tree: str
+
+
+def run_check(
+    services: Services, workspace: Workspace, asked: AskedCheck, base: Check | None, deadlines: Deadlines
+) -> Check:
+    """Run a command over its tree, which the workspace holds before and after. New failures beside those of `base` are
+    confirmed as often as the settings say, by their tests alone."""
+    result, answer = _answer(services, workspace, asked.command, asked.id, deadlines)
+    if answer.outcome == "infrastructure" and _may_go_on(services, deadlines):
+        result, answer = _answer(services, workspace, asked.command, asked.id, deadlines)
+    check = Check(
+        id=asked.id,
+        command=asked.command,
+        exit_code=result.exit_code,
+        outcome=answer.outcome,
+        duration_ms=result.duration_ms,
+        output=answer.output,
+        started_at=result.started_at,
+        phase=asked.phase,
+        pass_id=asked.pass_id,
+        tree=asked.tree,
+        failures=answer.failures,
+        tests=answer.tests,
+    )
+    return _confirmed(services, workspace, check, base, deadlines)
+
+
+def _confirmed(
+    services: Services, workspace: Workspace, check: Check, base: Check | None, deadlines: Deadlines
+) -> Check:
+    """The check with those of its new failures marked as flaky whose tests pass once when they are run alone."""
+    for _ in range(services.settings.checks.confirmations):
+        narrowed = alone(check.command, suspects(check, base))
+        if narrowed is None or services.cancelled.is_set() or not _may_go_on(services, deadlines):
+            break
+        _, answer = _answer(services, workspace, check.command, check.id, deadlines, run=narrowed)
+        check = with_flaky(check, passed_alone(answer))
+    return check
+
+
+def _may_go_on(services: Services, deadlines: Deadlines) -> bool:
+    left_s = deadlines.seconds_left(services.clock.now())
+    return left_s is None or left_s > 0
+
+
+def _answer(
+    services: Services, workspace: Workspace, command: str, check_id: str, deadlines: Deadlines, *, run: str = ""
+) -> tuple[CommandResult, Answer]:
+    """What the command answers (or `run` in its place), after which the workspace is what it was: no command finds what
+    another has made of the tests, or left for their tools to load."""
+    left_s, timeout_s = deadlines.seconds_left(services.clock.now()), services.settings.checks.timeout_s
+    asked = run or (asked_command(command, check_id) if is_decision_command(command) else command)
+    result = workspace.run(asked, timeout_s=timeout_s, within_s=left_s, reports=True)
+    workspace.restore()
+    return result, read_answer(command, check_id, result, workspace.seen_root)
