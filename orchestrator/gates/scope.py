@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Collection, Iterable, Iterator
 
 from orchestrator.domain.finding import Finding
+from orchestrator.domain.git_names import is_git_name
 from orchestrator.domain.globs import allows
 from orchestrator.domain.workspace import FileChange
 from orchestrator.gates.finding import make_finding
@@ -99,5 +100,5 @@ def _escapes(path: str, target: str) -> bool:
         resolved.startswith(("/", "../"))
         or resolved == ".."
         or climbs != sorted(climbs, reverse=True)
-        or any(part.rstrip(". ").lower() == ".git" for part in resolved.split("/"))
+        or any(map(is_git_name, resolved.split("/")))
     )

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, StrictInt, model_validator
 
+from orchestrator.domain.git_names import is_git_name
 from orchestrator.domain.globs import NEW_ONLY
 from orchestrator.domain.task import TaskKind
 
@@ -49,7 +50,7 @@ def repository_path(value: str) -> str:
     parts = [part for part in value.split("/") if part not in ("", ".")]
     if ".." in parts:
         raise ValueError(f"{shown} leads out of the repository by '..'")
-    if any(part.rstrip(". ").lower() == ".git" for part in parts):
+    if any(map(is_git_name, parts)):
         raise ValueError(f"{shown} is in .git, which is not for tasks to touch")
     return "/".join(parts) + ("/" if parts and value.endswith("/") else "") or "."
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.domain.errors import PathRefusedError, ToolError
+from orchestrator.domain.git_names import is_git_name
 from orchestrator.workspace.filesystem import FULL, disk_error
 
 LARGEST_READ = 32_000_000
@@ -22,17 +23,9 @@ LARGEST_READ = 32_000_000
 MOST_FOLDERS = 100
 """Folders above one file; no project has so many, and trees are built by recursion."""
 
-_UNSEEN = dict.fromkeys((*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF))
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-def is_git_name(name: str) -> bool:
-    """Whether a file system could take this name for `.git`: other case, trailing dots and spaces, NTFS's short name
-    and streams, and the characters that HFS+ does not see (git's own verify_path refuses the same)."""
-    stem = name.translate(_UNSEEN).replace("\\", ":").split(":", 1)[0].rstrip(" .").lower()
-    return stem in (".git", "git~1")
 
 
 def parts_of(path: str, shown_root: str) -> tuple[str, ...]:

@@ -22,9 +22,10 @@ import pygit2
 from pygit2.enums import FileMode
 
 from orchestrator.domain.errors import ToolError, WorkspaceError
+from orchestrator.domain.git_names import is_git_name
 from orchestrator.workspace.filesystem import disk_error, make_accessible
 from orchestrator.workspace.git import Git, GitResult, GitTimeoutError
-from orchestrator.workspace.paths import LARGEST_READ, ConfinedTree, is_git_name, printable
+from orchestrator.workspace.paths import LARGEST_READ, ConfinedTree, printable
 
 TreeEntry = tuple[pygit2.Oid, int]
 PathParts = tuple[str, ...]

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.errors import PathRefusedError, ToolError
-from orchestrator.workspace.paths import is_git_name, parts_of
+from orchestrator.domain.git_names import is_git_name
+from orchestrator.workspace.paths import parts_of
 from orchestrator.workspace.worktree import Worktree
 
 REFUSED = [

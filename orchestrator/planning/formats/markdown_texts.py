@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 Rows = Sequence[tuple[int, str]]
 """(line, text) of each row."""
@@ -52,15 +53,14 @@ def items(rows: Rows) -> Iterator[str]:
 
 def split(row: str) -> list[str]:
     """Parted at the commas and semicolons outside of brackets, quotes and code."""
-    text, parts, depth, quote = row.strip(), [""], 0, ""
+    text, ends, depth, quote = row.strip(), [-1], 0, ""
     if text.startswith("[") and text.endswith("]"):
         text = text[1:-1]
-    for char in text:
+    for at, char in enumerate(text):
         if quote or char in '`"':
             quote = "" if char == quote else quote or char
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(char, 0) if not quote else 0
         if char in ",;" and depth <= 0 and not quote:
-            parts.append("")
-        else:
-            parts[-1] += char
+            ends.append(at)
+    parts = (text[begin + 1 : end] for begin, end in pairwise([*ends, len(text)]))
     return list(items([(0, part) for part in parts]))
