@@ -1,4 +1,4 @@
-"""`orchestrate show`: plan, run, task, attempt or call in full; without an ID the newest run, or its newest failure."""
+"""`orchestrate show`: what an id stands for, in full; without one the newest run, or its newest failure."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from orchestrator.cli.completing import task_keys
 from orchestrator.cli.invocation import Invocation, pass_invocation, say
 from orchestrator.cli.values import json_option
 from orchestrator.domain.errors import UserError
+from orchestrator.reports.conversation import ConversationDetails
 from orchestrator.reports.details import (
     CallDetails,
     Details,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 @json_option
 @pass_invocation
 def command(invocation: Invocation, id_: str | None, diff: bool, call: int | None, as_json: bool) -> None:
-    """Tell a plan, run, task or attempt in full: its story in order, why it ended, what next.
+    """Tell a plan, run, task, attempt, review or planning round in full: its story in order, why it ended, what next.
 
     Without ID: the newest failure of the newest run, or the run itself where nothing failed for good. KEY:2 is a task's
     second attempt, KEY:2:7 the call 7 of it.
@@ -71,7 +72,7 @@ def _call_of(label: str, id_: str, call: int) -> tuple[str, str]:
 
 
 def _view(subject: Details, *, codes: bool) -> RenderableType:
-    from orchestrator.cli.render import details, timeline
+    from orchestrator.cli.render import conversation, details, timeline
 
     match subject:
         case PlanDetails():
@@ -82,6 +83,8 @@ def _view(subject: Details, *, codes: bool) -> RenderableType:
             return details.task_details_view(subject, codes=codes)
         case CallDetails():
             return details.call_details_view(subject)
+        case ConversationDetails():
+            return conversation.conversation_view(subject)
         case Timeline():
             return timeline.timeline_view(subject, codes=codes)
 

@@ -18,6 +18,7 @@ from orchestrator.domain.usage import Usage
 from orchestrator.gates.lives import finding_lives
 from orchestrator.gates.progress import recorded_pass
 from orchestrator.reports.ask import ask_first, ask_graph, attempt_figures, loosened_assessments
+from orchestrator.reports.conversation import ConversationDetails, conversation_details
 from orchestrator.reports.effort import TaskEffort, task_efforts
 from orchestrator.reports.status import with_all_attempts
 from orchestrator.reports.timeline import Timeline, attempt_timeline, newest_failure, tell
@@ -75,7 +76,7 @@ class CallDetails:
     duration_ms: float | None = None
 
 
-Details = PlanDetails | RunDetails | TaskDetails | CallDetails | Timeline
+Details = PlanDetails | RunDetails | TaskDetails | CallDetails | ConversationDetails | Timeline
 """What can be shown in full."""
 
 
@@ -93,7 +94,9 @@ def details_of(reader: GraphReader, label: str, id_: str) -> Details:
     if label == "ToolCall":
         attempt_id, _, seq = id_.rpartition(":")
         return _call_details(reader, attempt_id, int(seq))
-    raise UserError(f"{id_} is a {label}; a plan, run, task or attempt can be shown.")
+    if label in ("Review", "PlanningRound") and (conversation := conversation_details(reader, id_)) is not None:
+        return conversation
+    raise UserError(f"{id_} is a {label}; a plan, run, task, attempt, review or planning round can be shown.")
 
 
 def _rounds(reader: GraphReader, plan_id: str) -> list[ResultRow]:

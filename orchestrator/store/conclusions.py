@@ -71,6 +71,8 @@ class Conclusions(Records):
         if decision is not None:
             row = self._row(decision, id=f"{id_}:decision", name=decision.decision)
             yield "decision_store", {"attemptId": id_, "decision": row}
+        if (first_seq := _first_seq(conclusion)) is not None:
+            yield "stop_origin", {"attemptId": id_, "firstSeq": first_seq}
         if report is not None:
             row = self._row(report, id=f"{id_}:diagnosis", name="diagnosis")
             yield "diagnosis_store", {"taskId": claim.task.id, "diagnosis": row}
@@ -86,6 +88,12 @@ class Conclusions(Records):
             self._row(finding, id=f"{owner_id}:finding{number}", name=finding.code, position=number, passId=pass_id)
             for number, finding in enumerate(findings)
         ]
+
+
+def _first_seq(conclusion: AttemptResult) -> int | None:
+    """Where what stopped the attempt began; None where nothing did, or that is not in it."""
+    guard = conclusion.error_context.get("guard")
+    return guard["firstSeq"] if guard else None
 
 
 def _attempt_values(conclusion: AttemptResult) -> Row:

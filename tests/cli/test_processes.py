@@ -20,6 +20,7 @@ CALLS = {
     "status": ("status",),
     "show": ("show",),
     "list": ("list", "runs", "--json"),
+    "report": ("report",),
     "diff": ("diff", "median"),
     "retry": ("retry", "median"),  # completed: refused, so that the demo stays as it was
     "cancel": ("cancel", "nosuch"),

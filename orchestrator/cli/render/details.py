@@ -33,7 +33,8 @@ def plan_details_view(full: PlanDetails) -> RenderableType:
         asked = f"{counted(row['turns'], 'turn')}, {counted(row['calls'], 'call')}"
         kinds = {"cached": int(row["cachedTokens"]), "reasoning": int(row["reasoningTokens"])}
         used = spent(int(row["tokens"] or 0), row["costUsd"], **kinds)
-        parts.append(Text(f"\nplanning round {row['number']}: {asked}, {used}", style="bold"))
+        head = f"\nplanning round {row['number']}: {asked}, {used}"
+        parts.append(Text.assemble((head, "bold"), f"  (orchestrate show {row['id']})"))
         if row["defects"]:
             parts += _said(row["steps"])
         parts += [_refused(defect) for defect in row["defects"] or ()]

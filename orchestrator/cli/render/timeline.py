@@ -155,7 +155,8 @@ def _review(story: Timeline) -> Text:
     for criterion in review.criteria:
         judged = {True: "yes", False: "no", None: "could not be judged"}[criterion.passed]
         text.append(f"\n  {judged}: {one_line(criterion.text, 100)} [{one_line(criterion.evidence, 100)}]")
-    return text.append(f"\n  {clean(review.feedback)}") if review.feedback else text
+    text.append(f"\n  {clean(review.feedback)}" if review.feedback else "")
+    return text.append(f"\n  its conversation: orchestrate show {review.id}")
 
 
 def _ending(story: Timeline, *, codes: bool) -> Text:

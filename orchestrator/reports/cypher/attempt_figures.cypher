@@ -1,4 +1,4 @@
-// What attempts have come to, in the order in which they began. Calls are the executed ones, turns those of its own that had a reply, and the time is that of the work, both so far where one is open. Tokens and dollars are of its turns, its reviews' and the PM's decisions'; what turns without a reply have reserved stands apart. Cached tokens and those written to the cache are of the prompts', reasoning tokens of the replies'; an older release recorded not all of them. $ids; columns: attempt, task, number, status, stopReason, stopDetail, outcome (null: it has not ended, or an older release recorded none), turns, toolCalls, tokens, cachedTokens, cacheWriteTokens, reasoningTokens, reservedTokens, costUsd (null: a price is unknown), reservedUsd, durationMs
+// What attempts have come to, in the order in which they began. Calls are the executed ones, turns those of its own that had a reply, and the time is that of the work, both so far where one is open. Tokens and dollars are of its turns, its reviews' and the PM's decisions'; what turns without a reply have reserved stands apart. Cached tokens and those written to the cache are of the prompts', reasoning tokens of the replies'; an older release recorded not all of them. $ids; columns: attempt, task, number, status, stopReason, stopDetail, outcome (null: it has not ended, or an older release recorded none), qcScore (null: QC gave none), turns, toolCalls, tokens, cachedTokens, cacheWriteTokens, reasoningTokens, reservedTokens, costUsd (null: a price is unknown), reservedUsd, durationMs
 UNWIND $ids AS id
 MATCH (t:Task)-[:HAS_ATTEMPT]->(a:Attempt {id: id})
 OPTIONAL MATCH (a)-[:TOOK]->(made:Turn)
@@ -21,7 +21,7 @@ WITH t, a, turns, executed,
      sum(CASE WHEN open THEN coalesce(u.reservedUsd, 0.0) ELSE 0.0 END) AS reservedUsd,
      sum(CASE WHEN u IS NOT NULL AND (CASE WHEN open THEN u.reservedUsd ELSE u.costUsd END) IS NULL THEN 1 ELSE 0 END) AS unknown
 RETURN a.id AS attempt, t.key AS task, a.number AS number, a.status AS status, a.stopReason AS stopReason,
-       a.stopDetail AS stopDetail, a.outcome AS outcome, turns,
+       a.stopDetail AS stopDetail, a.outcome AS outcome, a.qcScore AS qcScore, turns,
        coalesce(a.toolCallCount, executed) AS toolCalls, tokens, cachedTokens, cacheWriteTokens,
        reasoningTokens, reservedTokens,
        CASE WHEN unknown = 0 THEN usd ELSE null END AS costUsd, reservedUsd,
