@@ -20,7 +20,7 @@ def _exchanges() -> list[threading.Thread]:
 
 def _all_ended() -> bool:
     for thread in _exchanges():
-        thread.join(30)
+        thread.join(100)
     return not _exchanges()
 
 
