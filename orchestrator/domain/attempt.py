@@ -83,7 +83,9 @@ as much; more, or what had gone; the change itself is refused, or was the first;
 class Decision:
     """Computed from gates and review, never asked of a model. `counts` says how often each of the `fingerprints` was
     there. `stage` and `stall_count` are the task's behind this pass, with which its next attempt begins;
-    `check_passes`, `fixes` and `reviews` are what it has used up to here (None: an older release)."""
+    `check_passes`, `fixes` and `reviews` are what it has used up to here (None: an older release). One of the `phase`
+    merge is about the checks over a merged tree alone, which is its `diff_hash`; an attempt's other one is about all
+    that was found, over the merge too."""
 
     decision: Literal["complete", "incomplete", "failed"]
     check_id: str
@@ -100,6 +102,7 @@ class Decision:
     check_passes: int | None = None
     fixes: int | None = None
     reviews: int | None = None
+    phase: CheckPhase = "verification"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,7 @@ class FailureReport:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationResult:
     """What the deterministic gates saw and said in one check pass over `tree`. `unanswered` are checks that gave no
-    answer, twice."""
+    answer, twice; `merge` is what was decided over the merged tree, if that was checked."""
 
     id: str
     tree: str
@@ -125,6 +128,7 @@ class VerificationResult:
     checks: tuple[Check, ...] = ()
     findings: tuple[Finding, ...] = ()
     unanswered: tuple[Check, ...] = ()
+    merge: Decision | None = None
 
     @property
     def blocking(self) -> bool:
@@ -154,6 +158,7 @@ class AttemptResult:
     findings: tuple[Finding, ...] = ()
     review: Review | None = None
     decision: Decision | None = None
+    merge_decision: Decision | None = None
     diagnosis: FailureReport | None = None
     commit: str | None = None
     head_before: str | None = None
@@ -191,6 +196,7 @@ class AttemptSummary:
     base_commit: str | None = None
     allowed_paths: tuple[str, ...] = ()
     decision: Decision | None = None
+    merge_decision: Decision | None = None
     strategy: Strategy | None = None
     """How it began (None: an older release told that by stage 2 where the one before was stopped)."""
     prompt_hash: str | None = None

@@ -46,3 +46,25 @@ def decide(
         failure_set_hash=findings_hash(tuple(blocking)),
         diff_hash=verified.tree,
     )
+
+
+def decide_merge(
+    findings: Sequence[Finding], *, pass_id: str, tree: str, converged: Convergence, at: datetime
+) -> Decision:
+    """What follows from the checks over a merged `tree` alone. The task stands where it stood."""
+    blocking = tuple(finding for finding in findings if finding.blocking)
+    failures = failure_counts(findings)
+    return Decision(
+        decision="incomplete" if blocking else "complete",
+        check_id=pass_id,
+        reasons=tuple(finding.message for finding in blocking),
+        fingerprints=tuple(fingerprint for fingerprint, _ in failures),
+        counts=tuple(count for _, count in failures),
+        stage=converged.stage,
+        stall_count=converged.stalls,
+        pass_id=pass_id,
+        at=at,
+        failure_set_hash=findings_hash(blocking),
+        diff_hash=tree,
+        phase="merge",
+    )

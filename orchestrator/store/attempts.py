@@ -101,7 +101,7 @@ class Attempts(Records):
                     f"There is no attempt {attempt_id}.",
                     next_step="`orchestrate list runs` names the runs, whose attempts show lists.",
                 )
-            stored, decided = _of_today(rows[0]["attempt"]), rows[0]["decision"]
+            stored, decided, merged = _of_today(rows[0]["attempt"]), rows[0]["decision"], rows[0]["merge"]
             found = self._findings(tx, "attempt_findings", attempt_id)
             raised = self._findings(tx, "review_findings", attempt_id)
             return self._build(
@@ -110,6 +110,7 @@ class Attempts(Records):
                 usage=build(Usage, stored),
                 findings=tuple(dict.fromkeys(found + raised)),
                 decision=self._build(Decision, decided) if decided else None,
+                merge_decision=self._build(Decision, merged) if merged else None,
                 reviews=rows[0]["reviews"],
                 checks=self._checks(tx, attempt_id),
             )

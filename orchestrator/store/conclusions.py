@@ -73,6 +73,9 @@ class Conclusions(Records):
             yield "decision_store", {"attemptId": id_, "decision": row}
         if (first_seq := _first_seq(conclusion)) is not None:
             yield "stop_origin", {"attemptId": id_, "firstSeq": first_seq}
+        if conclusion.merge_decision is not None:
+            row = self._row(conclusion.merge_decision, id=f"{id_}:merge", name=conclusion.merge_decision.decision)
+            yield "decision_store", {"attemptId": id_, "decision": row}
         if report is not None:
             row = self._row(report, id=f"{id_}:diagnosis", name="diagnosis")
             yield "diagnosis_store", {"taskId": claim.task.id, "diagnosis": row}

@@ -11,6 +11,19 @@ from tests.support.scripts import SUB, call, finish, plan_of, review, script, sl
 from tests.support.story import Story, attempts, git
 
 WRITE = call("write_file", path="calc.py", file_text=SUB)
+MANY = """import unittest
+
+import calc
+
+
+class Many(unittest.TestCase):
+    pass
+
+
+for number in range(3_000):
+    wanted = lambda self, number=number: self.assertNotEqual(getattr(calc, "BAD", None), number)
+    setattr(Many, f"test_{number}", wanted)
+"""
 
 
 def test_a_process_goes_on_when_another_one_is_interrupted(story: Story, model: Serve) -> None:
@@ -71,26 +84,40 @@ def branch(story: Story) -> str:
 
 
 def test_full_verification_is_run_before_the_merge_only(story: Story, model: Serve) -> None:
-    """It runs over the merged tree of an attempt that QC has passed, rejects it, and is told to the next worker. What
-    is said and recorded of it names the phase."""
-    model(
-        script(
-            worker("subtract", call("write_file", path="calc.py", file_text=SUB + "# slow\n"), finish(), attempt=1),
-            worker("subtract", WRITE, finish(), attempt=2),
-            review(),
-        )
+    """Three thousand tests run over the merged tree of an attempt that QC has passed; the one that fails rejects it,
+    and is told to the next worker. What is said and recorded of it names the phase, and the merge has a decision of its
+    own, beside that about the attempt."""
+    (story.repository / "test_many.py").write_text(MANY)
+    git(story.repository, "add", "-A")
+    git(story.repository, "commit", "-qm", "Many tests")
+    bad = call("write_file", path="calc.py", file_text=SUB + "BAD = 1234\n")
+    served = model(
+        script(worker("subtract", bad, finish(), attempt=1), worker("subtract", WRITE, finish(), attempt=2), review())
     )
-    story.plan(plan_of(task("subtract")) + "full_verification: ['! grep slow calc.py']\n")
+    full = "python3 -m unittest -v test_many"
+    plan = plan_of(task("subtract"), verification="python3 -m unittest -q test_calc")
+    story.plan(f"{plan}full_verification: [{full}]\n")
 
     said = story.run("execute").stderr
 
     assert attempts(story) == [(1, "rejected", "gate_failed"), (2, "accepted", "accepted")]
-    assert "subtract #1 check failed: ! grep slow calc.py (merge, " in said
+    assert f"subtract #1 check failed: {full} (merge, " in said
     checks = story.ask(
-        "MATCH (a:Attempt)-[:CHECKED_BY]->(c) WHERE c.command CONTAINS 'slow' "
-        "RETURN a.number AS n, c.outcome AS outcome, c.phase AS phase ORDER BY n"
+        "MATCH (a:Attempt)-[:CHECKED_BY]->(c) WHERE c.command CONTAINS 'many' "
+        "RETURN a.number AS n, c.outcome AS outcome, c.phase AS phase, c.testsRan AS ran ORDER BY n"
     )
-    assert [tuple(row.values()) for row in checks] == [(1, "failed", "merge"), (2, "passed", "merge")]
+    assert [tuple(row.values()) for row in checks] == [(1, "failed", "merge", 3_000), (2, "passed", "merge", 3_000)]
+    decided = story.ask(
+        "MATCH (a:Attempt)-[:CONCLUDED]->(d) RETURN a.number AS n, d.phase AS phase, d.decision AS decision, "
+        "size(d.reasons) AS reasons ORDER BY n, phase"
+    )
+    first, second = [(1, "incomplete", 1)] * 2, [(2, "complete", 0)] * 2
+    assert [(row["n"], row["decision"], row["reasons"]) for row in decided] == first + second
+    assert [row["phase"] for row in decided] == ["merge", "verification"] * 2
+    assert "test_1234" in str(served.requests[-3]["messages"][1])
+    [accepted] = story.ask("MATCH (a:Attempt {number: 2}) RETURN a.id AS id")
+    screen = story.ok("show", accepted["id"])
+    assert "check of the merge passed" in screen and "\nmerge complete\n" in screen
 
 
 def test_the_runs_bound_in_a_review_costs_the_task_nothing(story: Story, model: Serve) -> None:

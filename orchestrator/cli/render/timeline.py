@@ -30,6 +30,8 @@ def timeline_view(story: Timeline, *, codes: bool = False) -> RenderableType:
     parts += [turn_view(step) if isinstance(step, TimelineTurn) else note_view(step) for step in story.steps]
     parts += _findings(story.findings)
     parts += [_check(check) for check in story.checks]
+    if story.attempt.merge_decision is not None:
+        parts.append(Text(f"merge {story.attempt.merge_decision.decision}", "dim"))
     if story.review is not None:
         parts.append(_review(story))
     parts.append(_ending(story, codes=codes))
@@ -134,7 +136,9 @@ def _finding(finding: HeldFinding, *, fix: bool) -> Text:
 def _check(check: Check) -> Text:
     code = "" if check.exit_code is None else f" (exit {check.exit_code})"
     text = Text.assemble(
-        "check ", status_text(check.outcome), f" {clean(check.command)}{code} {duration(check.duration_ms)}"
+        "check of the merge " if check.phase == "merge" else "check ",
+        status_text(check.outcome),
+        f" {clean(check.command)}{code} {duration(check.duration_ms)}",
     )
     return text if check.outcome == "passed" else text.append(f"\n{tail(check.output)}", "dim")
 

@@ -24,6 +24,7 @@ from orchestrator.engine.attempt.verification import run_checks
 from orchestrator.engine.services import Services
 from orchestrator.gates.baseline import blamed, judge_baseline
 from orchestrator.gates.checks import judge_checks, judge_unanswered, passed_over
+from orchestrator.gates.completion import decide_merge
 from orchestrator.gates.confirm import judge_flaky
 from orchestrator.gates.merge import judge_conflicts
 
@@ -54,13 +55,13 @@ def merge(
             raise AttemptEnded(AttemptEnd.gate_failed(_with(verified, conflicts), review))
         if run.head_commit != baseline.commit:  # what others have fixed meanwhile is not to be broken again
             baseline = measure_baseline(services, plan, claim, run.head_commit, deadlines)
-        with _checked(services, plan, claim, merged.commit, baseline, verified, number, deadlines) as (
+        with _checked(services, plan, claim, start, merged.commit, baseline, verified, number, deadlines) as (
             found,
             workspaces,
         ):
             if found.blocking:
                 raise AttemptEnded(AttemptEnd.gate_failed(found, review))
-            end = AttemptEnd.reviewed(verified, review)
+            end = AttemptEnd.reviewed(found, review)
             if record.close(end, commit=merged.commit, head_before=run.head_commit):
                 services.workspaces.deliver(run.branch, merged.commit)
                 for workspace in (checkout, *workspaces):
@@ -73,7 +74,7 @@ def merge(
 
 
 def _with(verified: VerificationResult, findings: tuple[Finding, ...]) -> VerificationResult:
-    return replace(verified, findings=(*verified.findings, *findings))
+    return replace(verified, findings=tuple(dict.fromkeys((*verified.findings, *findings))))
 
 
 def _merge_commit(services: Services, plan: Plan, claim: Claim, start: Start, tree: str, head: str) -> MergeCommit:
@@ -95,6 +96,7 @@ def _checked(
     services: Services,
     plan: Plan,
     claim: Claim,
+    start: Start,
     commit: str,
     baseline: Baseline,
     verified: VerificationResult,
@@ -123,4 +125,8 @@ def _checked(
             *judge_flaky(checks),
             *judge_unanswered(checks),
         )
-        yield replace(_with(verified, findings), checks=(*verified.checks, *checks)), (workspace,)
+        decided = decide_merge(
+            findings, pass_id=name, tree=tree, converged=start.standing.convergence, at=services.clock.now()
+        )
+        found = replace(_with(verified, findings), checks=(*verified.checks, *checks), merge=decided)
+        yield found, (workspace,)

@@ -174,6 +174,7 @@ def attempt_result(
         tree_after=tree,
         review=end.review,
         decision=_decision(end, held, exhausted is not None, motion.converged, at),
+        merge_decision=verified.merge,
         diagnosis=failure_report(exhausted, earlier, end, held, at) if exhausted else None,
         commit=commit,
         head_before=head_before,

@@ -1,7 +1,7 @@
 // What attempts have used of their tasks' bounds, in the order in which they began. $ids; columns: task, max_attempts, run, number, status, stop_reason, stop_detail, strategy, passes (ids of check passes), reviews
 UNWIND $ids AS id
 MATCH (t:Task)-[:HAS_ATTEMPT]->(a:Attempt {id: id})
-OPTIONAL MATCH (a)-[:CONCLUDED]->(d:Decision)
+OPTIONAL MATCH (a)-[:CONCLUDED]->(d:Decision) WHERE coalesce(d.phase, "verification") <> "merge"
 WITH t, a, collect(d.passId) AS decided
 OPTIONAL MATCH (a)-[:CHECKED_BY]->(c:Check {phase: "verification"})
 WITH t, a, decided, collect(DISTINCT c.passId) AS ran
