@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from functools import cache
 from importlib import resources
@@ -25,6 +26,12 @@ def render_preamble(name: str, /, **variables: object) -> str:
         missing, unknown = sorted(wanted - set(variables)), sorted(set(variables) - wanted)
         raise PreambleError(f"Preamble {name}: missing variables {missing}, unknown variables {unknown}.")
     return _VARIABLE.sub(lambda match: str(variables[match.group(1)]), template).strip()
+
+
+@cache
+def preamble_hash(*names: str) -> str:
+    """One hash over these templates as they stand. Raises PreambleError for a missing one."""
+    return hashlib.sha256("\0".join(map(_template, names)).encode()).hexdigest()[:16]
 
 
 @cache

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from agents import prompts
 from agents.chat.port import Chat
-from agents.preambles import render_preamble
+from agents.preambles import preamble_hash, render_preamble
 from agents.prompts import PromptText
 from agents.session import ChatSession, Opening, result_chars
 from agents.tools import catalogue
 from orchestrator.config.settings import ReviewSettings
 from orchestrator.domain.assignment import ReviewAssignment
 from orchestrator.domain.ports import Workspace
+from orchestrator.domain.review import TOLERANCES
 
 _GOAL_CHARS = 4_000
 _DIFF_PAGES = 6  # a longer diff is cut in the assignment, which says so, and read on with read_output
@@ -27,6 +28,11 @@ class VerifierRole:
     settings: ReviewSettings
     redact: Callable[[str], str] = str
 
+    @property
+    def preamble_hash(self) -> str:
+        """The standing texts by which QC is instructed, as one hash (port Verifier)."""
+        return preamble_hash("verifier", "verifier_task")
+
     def begin(self, assignment: ReviewAssignment, workspace: Workspace) -> ChatSession:
         """Open a review's conversation."""
         chat = self.chat_of(None)
@@ -36,6 +42,7 @@ class VerifierRole:
             role=assignment.task.qc_role,
             threshold=self.settings.threshold,
             strictness=assignment.strictness,
+            tolerance=TOLERANCES[assignment.strictness],
             budget=assignment.budget,
         )
         opening = Opening(system, _told(assignment, brief), brief.kept)

@@ -97,8 +97,9 @@ def _working(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reviewing(task: dict[str, Any]) -> dict[str, Any]:
+    shown = {"kind": "command", "command": yaml.safe_load(_file("plan.yaml"))["verification"][0], "exit_code": 0}
     criteria = [
-        {"group": "functionality", "text": text, "passed": True, "evidence": "test_it passes"}
+        {"group": "functionality", "text": text, "passed": True, "evidence": shown}
         for text in task["acceptance_criteria"]
     ]
     review = {"passed": True, "score": 95, "feedback": "Fine.", "criteria": criteria, "findings": []}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from agents.tools.port import Arguments
 from orchestrator.planning.plan_file import repository_path
@@ -63,6 +63,39 @@ class _Tolerant(Arguments):
     model_config = ConfigDict(extra="ignore", json_schema_extra=_all_required)
 
 
+def _kind_required(schema: dict[str, Any]) -> None:
+    """Of evidence only what its kind needs is asked for."""
+    schema |= {"required": ["kind"], "additionalProperties": False}
+
+
+class CitedEvidence(Arguments):
+    """What shows that the criterion is met. It is looked up: a command is run again, lines are found."""
+
+    model_config = ConfigDict(extra="ignore", json_schema_extra=_kind_required)
+
+    kind: str = Field(default="", json_schema_extra={"enum": ["command", "lines", "text"]})
+    """command, or lines of a file; text alone only for criteria to judge by reading."""
+    command: str = ""
+    """A shell command that you ran, which fails where the criterion is not met."""
+    exit_code: int = 0
+    """What the command ends with."""
+    path: str = ""
+    """For lines: the file, from the repository's top level."""
+    first: int = 0
+    """For lines: the first one's number, as read_file shows it."""
+    last: int = 0
+    """For lines: the last one's number."""
+    contains: str = ""
+    """What stands in the lines, word for word; or what the command prints, where its exit code alone shows nothing."""
+    text: str = ""
+    """For text: what you read, and where."""
+
+
+def _written_out(value: Any) -> Any:
+    """Evidence that a model writes as a plain text."""
+    return {"kind": "text", "text": value} if isinstance(value, str) else value
+
+
 class JudgedCriterion(_Tolerant):
     """One acceptance criterion, edge case or verification criterion, as judged."""
 
@@ -74,8 +107,8 @@ class JudgedCriterion(_Tolerant):
     """The criterion as given, word for word."""
     passed: bool | None = None
     """true or false; absent when it could not be judged."""
-    evidence: str = ""
-    """What shows it: a command and its result, or a file and its lines."""
+    evidence: Annotated[CitedEvidence, BeforeValidator(_written_out)] = CitedEvidence()
+    """What shows it."""
 
 
 class RaisedFinding(_Tolerant):

@@ -12,6 +12,7 @@ from orchestrator.cli.invocation import INTERRUPTED, Invocation, pass_invocation
 from orchestrator.cli.progress import line, line_teller, shown_progress
 from orchestrator.cli.signals import signals_of
 from orchestrator.cli.values import Duration, json_option
+from orchestrator.domain.review import TOLERANCES
 from orchestrator.engine import runs
 from orchestrator.planning.dag import generations
 from orchestrator.reports.status import plan_status
@@ -29,6 +30,7 @@ SETTING_OF = {
     "max_tokens": "run.max_tokens",
     "deadline": "run.deadline_s",
     "sandbox": "sandbox.level",
+    "strictness": "review.strictness",
 }
 """The options that are settings for one command."""
 NOT_COMPLETED = frozenset({"failed", "blocked", "rejected", "cancelled"})
@@ -57,6 +59,11 @@ NOT_COMPLETED = frozenset({"failed", "blocked", "rejected", "cancelled"})
     type=click.Choice(["auto", "bubblewrap", "landlock", "none"]),
     help="How commands are confined (default: the strongest that works here).",
 )
+@click.option(
+    "--strictness",
+    type=click.Choice(list(TOLERANCES)),
+    help="What a review may hold and still pass, where a task of the plan has no strictness of its own.",
+)
 @click.option("--dry-run", is_flag=True, help="Print order, budgets and bounds; start nothing.")
 @json_option
 @pass_invocation
@@ -71,6 +78,7 @@ def command(
     max_tokens: int | None,
     deadline: float | None,
     sandbox: str | None,
+    strictness: str | None,
     dry_run: bool,
     as_json: bool,
 ) -> int:
@@ -80,7 +88,7 @@ def command(
     """
     if resume and fresh:
         raise click.UsageError("--resume continues a run and --fresh starts one: give one of them.")
-    given = {"parallel": parallel, "max_cost": max_cost, "max_tokens": max_tokens}
+    given = {"parallel": parallel, "max_cost": max_cost, "max_tokens": max_tokens, "strictness": strictness}
     with invocation.app(settings_of({**given, "deadline": deadline, "sandbox": sandbox})) as app:
         options = runs.ExecuteOptions(app.settings.run.parallel, tasks, resume, fresh)
         found = runs.find_plan(app.graph, app.repository.record.id, plan)

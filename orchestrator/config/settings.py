@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, model_validator
 
 from orchestrator.config.former import ROLES
+from orchestrator.domain.review import Strictness
 from orchestrator.gates.convergence_limits import ConvergenceLimits
 from orchestrator.guards.limits import GuardLimits
 
@@ -194,8 +195,9 @@ class ComplexitySettings(_Section):
 class ReviewSettings(_Section):
     """QC."""
 
-    strictness: Literal["strict", "normal", "lenient"] = "normal"
-    """How many warnings a review may hold and still pass."""
+    strictness: Strictness = "normal"
+    """How many errors and warnings a review may hold and still pass: strict none, normal 3 warnings, lenient 2 errors
+    and 10 warnings. A task of a plan file may have its own."""
     threshold: int = Field(default=80, ge=0, le=100)
     """A pass with a lower score is a fail."""
 

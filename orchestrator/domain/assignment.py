@@ -9,6 +9,7 @@ from typing import Any, Literal
 from orchestrator.domain.attempt import AttemptSummary, Check
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.lives import Course
+from orchestrator.domain.review import Strictness
 from orchestrator.domain.task import Task
 
 
@@ -81,7 +82,7 @@ class ReviewAssignment:
     diff: str
     checks: tuple[Check, ...]
     dependencies: tuple[DependencyResult, ...]
-    strictness: str
+    strictness: Strictness
     budget: int
     number: int = 1
     wanting: tuple[str, ...] = ()

@@ -35,8 +35,9 @@ Strategy = Literal["first", "after_stop", "after_rejection"]
 with the work that was rejected."""
 
 
-CheckPhase = Literal["verification", "merge", "baseline"]
-"""What a command is run over: the work that was handed in, its merge with the run's head, or what was there before."""
+CheckPhase = Literal["verification", "merge", "baseline", "review"]
+"""What a command is run over: the work that was handed in, its merge with the run's head, what was there before; or
+because QC cites it, over what QC saw: then it may fail as QC says that it does."""
 
 
 CheckOutcome = Literal["passed", "failed", "infrastructure"]

@@ -74,6 +74,9 @@ class GraphWriter(Protocol):
     def begin_review(self, claim: Claim, review: Review) -> None:
         """Create the Review node (passed, score null) so that its turns can hang on it."""
 
+    def record_review(self, claim: Claim, review: Review) -> None:
+        """Create or complete the Review node, with what QC judged and raised."""
+
     def retry_task(self, plan_id: str, retry: Retry) -> None:
         """Make a task pending and record the retry. Raises TransitionError."""
 
@@ -139,7 +142,10 @@ class GraphReader(Protocol):
         """An attempt's facts in the order in which they happened (events.py), without GuardFired."""
 
     def review_of(self, attempt_id: str) -> Review | None:
-        """The attempt's review."""
+        """The attempt's newest review."""
+
+    def review_bound_to(self, task_id: str, content_hash: str, *, after: int = 0) -> Review | None:
+        """The newest verdict over a task that is bound to the same, of attempts with a number above `after`."""
 
     def accepted_calls(self, repository_id: str) -> Mapping[str, tuple[int, ...]]:
         """The tool calls of each accepted attempt in a repository, by the kind of its task."""

@@ -222,6 +222,10 @@ class Worker(Protocol):
 class Verifier(Protocol):
     """The QC role."""
 
+    @property
+    def preamble_hash(self) -> str:
+        """One hash over the standing texts by which QC is instructed: a verdict is bound to them."""
+
     def begin(self, assignment: ReviewAssignment, workspace: Workspace) -> Session:
         """Open a review's conversation, the workspace read-only. Control tool: submit_review."""
 

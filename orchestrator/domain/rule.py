@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orchestrator.domain import stop_reasons
+from orchestrator.domain.explained import explain
 from orchestrator.domain.verdict import ALLOW, Evidence, Refuse, Stop, Verdict, Warn
 
 
@@ -26,7 +26,7 @@ class Rule:
 
     def stop(self, observed: float, limit: float, evidence: Evidence | None = None) -> Stop:
         """The attempt ends, with the taxonomy's message. Raises KeyError for a code that is not in it."""
-        message = stop_reasons.explain(self.code, observed, limit, evidence)
+        message = explain(self.code, observed, limit, evidence)
         return Stop(self.guard, self.code, message, observed=observed, limit=limit, evidence=evidence or {})
 
     def in_a_row(self, count: int, most: int, message: str, evidence: Evidence | None = None) -> Verdict:

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from orchestrator.domain.verdict import Evidence
-
 Fault = Literal["work", "infrastructure", "outage"]
 
 
@@ -233,6 +231,13 @@ _TASK = (
         "or a larger budget. It is not tried again unchanged.",
     ),
     StopReason(
+        "review_not_converging",
+        "QC rejects it over and over",
+        "QC has rejected {observed} attempts for the same, or for nothing that has a place; {limit} end a task.",
+        "Read the reviews with `orchestrate show`. Where QC is right, say with `orchestrate retry --note` what is "
+        "wanted; where it is not, give it another model (models.verifier). It is not tried again unchanged.",
+    ),
+    StopReason(
         "dependency_failed",
         "a task before it was not completed",
         "A task that it depends on was not completed.",
@@ -280,21 +285,5 @@ def sentence(code: str, observed: float, limit: float) -> str:
     return reason(code).sentence.format(observed=_figure(observed), limit=_figure(limit))
 
 
-def explain(code: str, observed: float, limit: float, evidence: Evidence | None = None) -> str:
-    """One sentence for a person, what was seen, and what can be done next. Raises KeyError for an unknown code."""
-    parts = (sentence(code, observed, limit), _seen(evidence or {}), next_step(code))
-    return " ".join(part for part in parts if part)
-
-
 def _figure(number: float) -> str:
     return str(int(number)) if abs(number) < 1e15 and number == int(number) else f"{number:.4g}"
-
-
-def _seen(evidence: Evidence) -> str:
-    shown = [f"{key} {_value(value)}" for key, value in evidence.items() if value not in (None, "", [])]
-    return f"Seen: {'; '.join(shown).removesuffix('.')}." if shown else ""
-
-
-def _value(value: object) -> str:
-    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return text if len(text) <= 200 else text[:199] + "…"

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Literal
 
 from orchestrator.domain.lifecycle import TaskStatus
+from orchestrator.domain.review import Strictness
 
 TaskKind = Literal["simple", "moderate", "complex", "research"]
 
@@ -39,6 +40,8 @@ class Task:
     max_changed_files: int = 10
     max_changed_lines: int = 400
     model: str | None = None
+    strictness: Strictness | None = None
+    """How QC's reviews of it are judged (None: as the settings say)."""
     note: str = ""
     """What a person added when it was retried: told to every attempt since."""
     retried_after: int = 0
@@ -69,6 +72,12 @@ class Task:
         """Everything that a review judges: acceptance criteria, edge cases, verification criteria."""
         groups = (text for texts in self.verification_criteria.values() for text in texts)
         return (*self.acceptance_criteria, *self.edge_cases, *groups)
+
+    @property
+    def read_criteria(self) -> frozenset[str]:
+        """Those of them that are judged by reading alone: what must be so is not always something to be run or quoted,
+        as that a secret is written nowhere."""
+        return frozenset(self.criteria).difference(self.acceptance_criteria, self.edge_cases)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

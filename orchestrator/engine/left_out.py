@@ -19,8 +19,8 @@ def left_out(
     services: Services, plan: Plan, states: Sequence[TaskState], head: str, keys: Sequence[str] | None
 ) -> tuple[TaskLeftOut, ...]:
     """Of the failed tasks (of those named, if any are) the ones whose last attempt a bound stopped, or whose attempts
-    came no nearer to an end, if neither their words nor model, limits, paths or base have changed since; a new run
-    would begin at the commit `head`."""
+    came no nearer to an end, if neither their words nor model, limits, paths or base have changed since (nor, where QC
+    rejected them over and over, QC's model); a new run would begin at the commit `head`."""
     found = []
     for state in states:
         if state.status != "failed" or (keys is not None and state.task.key not in keys):
@@ -36,7 +36,7 @@ def left_out(
 
 def _ended_by(state: TaskState, last: AttemptSummary) -> str | None:
     """The code of the end that nothing but a change can alter."""
-    if state.stop_reason == "not_converging":
+    if state.stop_reason in ("not_converging", "review_not_converging"):
         return state.stop_reason
     return last.stop_reason if last.status == "stopped" else None
 
@@ -45,11 +45,19 @@ def _unchanged(services: Services, state: TaskState, last: AttemptSummary, head:
     """An attempt of an older release did not record every one of these: what it did not record has not changed."""
     if Ground.of(last).changes(ground_of(services, state.task, head)):
         return False
+    if state.stop_reason == "review_not_converging" and _reviewed_by_another(services, last):
+        return False
     if last.status == "rejected":
         return True
     then = json.loads(last.limits_json)
     now = services.settings.guards.model_dump(mode="json")
     return all(now[name] == limit for name, limit in then.get("guards", {}).items() if name in now)
+
+
+def _reviewed_by_another(services: Services, last: AttemptSummary) -> bool:
+    """Whether QC's model is another one than that which rejected the attempt."""
+    review = services.reader.review_of(last.id)
+    return review is not None and review.model != services.settings.models.verifier.name
 
 
 def _known_as(services: Services, plan: Plan, state: TaskState) -> str:

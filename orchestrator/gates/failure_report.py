@@ -18,7 +18,7 @@ def failure_report(
     """Why the task failed, what was found and how often, what was tried and what can be done; `last` is the attempt
     that ends it, with these findings."""
     attempts: tuple[EndedAttempt, ...] = (*earlier, last)
-    seen, counted = _seen_before(earlier), sentence(why.code, why.observed, why.limit)
+    seen, counted = _seen_before(earlier), f"{sentence(why.code, why.observed, why.limit)} {why.told}".strip()
     return FailureReport(
         summary=f"{counted} The last one: {last.status}, {in_words(last.stop_reason or '-')}.",
         open_findings=tuple(_open(finding, seen) for finding in findings if finding.blocking),

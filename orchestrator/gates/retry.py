@@ -14,6 +14,7 @@ from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS, Fault
 from orchestrator.gates.convergence import Convergence
 from orchestrator.gates.convergence_limits import ConvergenceLimits
+from orchestrator.gates.objections import MOST_OBJECTIONS, Objection
 
 _AT_THE_BEGINNING = Convergence()
 _DEFAULTS = ConvergenceLimits()
@@ -35,14 +36,16 @@ class EndedAttempt(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """Why no attempt may follow: a task's stop code, how many attempts ended in that way, and how many may."""
+    """Why no attempt may follow: a task's stop code, how many attempts ended in that way, how many may, and what more
+    is to be told of it."""
 
     code: str
     observed: int
     limit: int
+    told: str = ""
 
 
-Bound = Literal["person", "run", "stops", "convergence", "attempts"]
+Bound = Literal["person", "run", "stops", "review", "convergence", "attempts"]
 """What decides whether another attempt may follow. A person's order and a bound of the run come first, and end no task
 as failed: it waits for who goes on."""
 
@@ -56,21 +59,25 @@ class RetryPolicy:
     convergence: ConvergenceLimits = _DEFAULTS
 
     def exhausted(
-        self, attempts: Sequence[EndedAttempt], converged: Convergence = _AT_THE_BEGINNING
+        self,
+        attempts: Sequence[EndedAttempt],
+        converged: Convergence = _AT_THE_BEGINNING,
+        objection: Objection | None = None,
     ) -> Exhausted | None:
         """Whether the last of these attempts, none of which was accepted, is its task's last; `converged` is where the
-        task stands behind it."""
-        decided = self.decided(attempts, converged)
+        task stands behind it, and `objection` what QC has said too often."""
+        decided = self.decided(attempts, converged, objection)
         return decided[1] if decided else None
 
     def decided(
-        self, attempts: Sequence[EndedAttempt], converged: Convergence
+        self, attempts: Sequence[EndedAttempt], converged: Convergence, objection: Objection | None = None
     ) -> tuple[Bound, Exhausted | None] | None:
         """The first line of the table that applies, with what it ends the task by; None where none does."""
-        return next(((bound, why) for bound, applies, why in self._table(attempts, converged) if applies), None)
+        table = self._table(attempts, converged, objection)
+        return next(((bound, why) for bound, applies, why in table if applies), None)
 
     def _table(
-        self, attempts: Sequence[EndedAttempt], converged: Convergence
+        self, attempts: Sequence[EndedAttempt], converged: Convergence, objection: Objection | None
     ) -> Iterator[tuple[Bound, bool, Exhausted | None]]:
         """Who decides, in order of precedence: whether it applies, and what it ends the task by."""
         counted = sum(map(consumes_attempt, attempts))
@@ -81,9 +88,15 @@ class RetryPolicy:
         yield "run", _fault(attempts[-1]) == "outage", None
         stops, tries = self.max_stopped_attempts, self.max_attempts
         yield "stops", stopped >= stops, Exhausted("stops_exhausted", stopped, stops)
+        yield "review", objection is not None, _objected(objection) if objection else None
         yield "convergence", converged.failed, Exhausted("not_converging", converged.passes, converged.stage)
         yield "attempts", counted >= tries, Exhausted("attempts_exhausted", counted, tries)
         yield "attempts", broken >= most, Exhausted("attempts_exhausted", broken, most)
+
+
+def _objected(objection: Objection) -> Exhausted:
+    told = f"QC's model is {objection.model or 'unknown'}; what it rejects the work for is {objection.words}."
+    return Exhausted("review_not_converging", objection.times, MOST_OBJECTIONS, told)
 
 
 def consumes_attempt(attempt: EndedAttempt) -> bool:

@@ -1,24 +1,23 @@
 """Rules over QC's answer: what it must hold to count, and when a claimed pass is none.
 
 A pass judges all that the task asks for, and nothing else: each acceptance criterion, edge case and verification
-criterion once, true, with evidence. A model that passes what it did not look at says less than that.
+criterion once, true, with evidence. A model that passes what it did not look at says less than that. Such an answer is
+no verdict at all: QC has failed, and nothing is held against the work.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from orchestrator.domain.finding import Finding, Severity
-from orchestrator.domain.review import Criterion
+from orchestrator.domain.review import TOLERANCES, Criterion, Proof, Strictness
+from orchestrator.gates.evidence import read_proof
 from orchestrator.gates.finding import make_finding
 
-ReviewStrictness = Literal["strict", "normal", "lenient"]
-_MOST_ERRORS: Mapping[ReviewStrictness, int] = {"strict": 0, "normal": 0, "lenient": 2}
-_MOST_WARNINGS: Mapping[ReviewStrictness, int] = {"strict": 0, "normal": 3, "lenient": 10}
 _SEVERITIES: Mapping[str, Severity] = {"critical": "critical", "error": "error", "warning": "warning", "info": "info"}
 _GROUPS: Mapping[str, Literal["security", "functionality", "code_quality", "other"]] = {
     "security": "security",
@@ -27,8 +26,8 @@ _GROUPS: Mapping[str, Literal["security", "functionality", "code_quality", "othe
 }
 
 
-GAPS = frozenset({"criterion_unjudged", "criterion_unproven"})
-"""Codes of what a claimed pass lacks."""
+GAPS = frozenset({"criterion_unjudged", "criterion_unproven", "evidence_false"})
+"""Codes of what a claimed pass lacks: QC's omissions, and no defects of the work."""
 
 MOST_REVIEWS = 2
 """Times that QC is asked about one attempt: once more where its answer decides nothing or has gaps."""
@@ -45,16 +44,27 @@ class ReviewInvalidError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """The review as the rules see it: `passed` may differ from what the model claimed. `unproven`: the model claimed a
-    pass and nothing is against it but that it has gaps (a criterion not judged, or without evidence), which is QC's
-    omission and not a defect."""
+    """The review as the rules see it: `passed` may differ from what the model claimed, and is None where it claimed a
+    pass and nothing is against that but gaps (a criterion not judged, or without evidence that holds): then there is no
+    verdict. `proofs` are what the criteria cite, one each."""
 
-    passed: bool
+    passed: bool | None
     score: int
     feedback: str
     criteria: tuple[Criterion, ...]
     findings: tuple[Finding, ...]
-    unproven: bool = False
+    proofs: tuple[Proof | None, ...] = ()
+
+    def with_evidence(self, against: Sequence[str | None]) -> Judgement:
+        """The judgement behind a look at its proofs: of each why it does not hold, empty where it does, None where
+        there was nothing to look up."""
+        criteria = tuple(
+            replace(criterion, evidence_holds=None if why is None else not why)
+            for criterion, why in zip(self.criteria, against, strict=True)
+        )
+        wrong = tuple(_false(criterion, why) for criterion, why in zip(criteria, against, strict=True) if why)
+        passed = None if wrong and self.passed else self.passed
+        return replace(self, passed=passed, criteria=criteria, findings=(*self.findings, *wrong))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,24 +94,32 @@ def _readable(answer: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 
 
 def judge_review(
-    answer: Mapping[str, Any], strictness: ReviewStrictness, threshold: int, asked: Sequence[str]
+    answer: Mapping[str, Any],
+    strictness: Strictness,
+    threshold: int,
+    asked: Sequence[str],
+    by_reading: Collection[str] = (),
 ) -> Judgement:
     """The rules' verdict over submit_review's arguments, where `asked` are the texts of all criteria that a pass has to
-    judge. Raises ReviewInvalidError when they decide nothing."""
+    judge; but for those `by_reading`, what each cites must be something that can be looked up. Raises
+    ReviewInvalidError when they decide nothing."""
     score, claimed = _score(answer), answer.get("passed")
     if not isinstance(claimed, bool):
         raise ReviewInvalidError(f"passed must be true or false, not {_shown(claimed)}")
     feedback = _text(answer, "feedback").strip()
-    criteria = tuple(_criteria(_entries(answer, "criteria")))
+    entries = _entries(answer, "criteria")
+    criteria, proofs = tuple(_criteria(entries)), tuple(read_proof(entry.get("evidence")) for entry in entries)
     findings = tuple(_findings(_entries(answer, "findings")))
     held = _held_against(claimed, score, threshold, criteria, findings, feedback, strictness)
     passes = claimed and not held and not _too_many(findings, strictness)
-    gaps = tuple(_gaps(criteria, asked)) if passes else ()
-    raised = (*findings, *held, *gaps)
-    passed = passes and not gaps
-    unproven = bool(gaps) and not any(finding.blocking for finding in findings)
+    gaps = tuple(_gaps(criteria, asked, by_reading)) if passes else ()
     return Judgement(
-        passed=passed, score=score, feedback=feedback, criteria=criteria, findings=raised, unproven=unproven
+        passed=None if gaps else passes,
+        score=score,
+        feedback=feedback,
+        criteria=criteria,
+        findings=(*findings, *held, *gaps),
+        proofs=proofs,
     )
 
 
@@ -140,7 +158,7 @@ def _held_against(
     criteria: Sequence[Criterion],
     findings: Sequence[Finding],
     feedback: str,
-    strictness: ReviewStrictness,
+    strictness: Strictness,
 ) -> tuple[Finding, ...]:
     """What turns a claimed pass into a fail, or what a fail without findings must at least say."""
     failed = tuple(_failed_criterion(c) for c in criteria if c.passed is False)
@@ -157,31 +175,33 @@ def _held_against(
     return (_finding("review_failed", feedback, "feedback"),)
 
 
-def _too_many(findings: Sequence[Finding], strictness: ReviewStrictness) -> str:
-    count = Counter(finding.severity for finding in findings)
-    if count["critical"] or count["error"] > _MOST_ERRORS[strictness]:
+def _too_many(findings: Sequence[Finding], strictness: Strictness) -> str:
+    count, most = Counter(finding.severity for finding in findings), TOLERANCES[strictness]
+    if count["critical"] or count["error"] > most.errors:
         return f"{count['critical']} critical and {count['error']} errors in a {strictness} review."
-    if count["warning"] > _MOST_WARNINGS[strictness]:
-        return f"{count['warning']} warnings, a {strictness} review allows {_MOST_WARNINGS[strictness]}."
+    if count["warning"] > most.warnings:
+        return f"{count['warning']} warnings, a {strictness} review allows {most.warnings}."
     return ""
 
 
 def _criteria(raw: Sequence[Mapping[str, Any]]) -> Iterator[Criterion]:
     for entry in raw:
-        passed = entry.get("passed")
+        passed, proof = entry.get("passed"), read_proof(entry.get("evidence"))
         yield Criterion(
             group=_GROUPS.get(_text(entry, "group"), "other"),
             text=_text(entry, "text"),
             passed=passed if isinstance(passed, bool) else None,
-            evidence=_text(entry, "evidence"),
+            evidence=str(proof or ""),
+            evidence_kind=proof.kind if proof else None,
         )
 
 
 def _findings(raw: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
     for entry in raw:
         severity = _SEVERITIES.get(_text(entry, "severity").lower(), "error")
+        code = _text(entry, "code") or "review"
         yield _finding(
-            _text(entry, "code") or "review",
+            f"qc_{code}" if code in GAPS else code,  # what these say is ours to say
             _text(entry, "message"),
             _text(entry, "locus"),
             severity=severity,
@@ -194,8 +214,9 @@ def _failed_criterion(criterion: Criterion) -> Finding:
     return _finding("criterion_failed", message, criterion.text, required_fix=f"Meet: {criterion.text}")
 
 
-def _gaps(criteria: Sequence[Criterion], asked: Sequence[str]) -> Iterator[Finding]:
+def _gaps(criteria: Sequence[Criterion], asked: Sequence[str], by_reading: Collection[str]) -> Iterator[Finding]:
     """What a claimed pass lacks. The same text may be asked for twice, and judged once or twice."""
+    read = frozenset(map(_plain, by_reading))
     wanted, most = Counter(map(_plain, dict.fromkeys(asked))), Counter(map(_plain, asked))
     judged = [(criterion, _named(criterion.text, most)) for criterion in criteria]
     seen = Counter(key for _, key in judged)
@@ -206,8 +227,10 @@ def _gaps(criteria: Sequence[Criterion], asked: Sequence[str]) -> Iterator[Findi
             yield _beside(criterion, "QC judged a criterion more than once")
         elif criterion.passed is None:
             yield _open("unjudged", "Criterion that was not judged", criterion.text)
-        elif not criterion.evidence.strip():
+        elif criterion.evidence_kind is None:
             yield _open("unproven", "Criterion without evidence", criterion.text)
+        elif criterion.evidence_kind == "text" and key not in read:
+            yield _open("unproven", "Criterion without a command or lines of a file that show it", criterion.text)
     for text in dict.fromkeys(asked):
         if seen[_plain(text)] < wanted[_plain(text)]:
             yield _open("unjudged", "Criterion that was not judged", text)
@@ -226,6 +249,12 @@ def _plain(text: str) -> str:
 
 def _open(code: str, what: str, text: str) -> Finding:
     return _finding(f"criterion_{code}", f"{what}: {text}", text, required_fix=f"Show that it holds: {text}")
+
+
+def _false(criterion: Criterion, why: str) -> Finding:
+    message = f"Evidence that does not hold: {criterion.evidence}, for {criterion.text!r}: {why}."
+    fix = "Nothing in the work: QC has to cite what is so."
+    return _finding("evidence_false", message, criterion.text, required_fix=fix)
 
 
 def _beside(criterion: Criterion, what: str) -> Finding:

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field,
 
 from orchestrator.domain.git_names import is_git_name
 from orchestrator.domain.globs import NEW_ONLY
+from orchestrator.domain.review import Strictness
 from orchestrator.domain.task import TaskKind
 
 MAX_TASKS = 5_000
@@ -169,6 +170,8 @@ class TaskFile(_TaskPart):
     """Lines that the task may add and remove at most."""
     model: Name | None = None
     """The worker's model, where it is not the one of the settings."""
+    strictness: Strictness | None = None
+    """How many errors and warnings QC may hold and still pass, where it is not the one of the settings."""
     override: Sentence | None = None
     """Why pre-flight's refusal does not hold for this task; recorded."""
 

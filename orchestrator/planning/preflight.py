@@ -110,6 +110,7 @@ class _Judge:
             max_changed_files=task.max_changed_files,
             max_changed_lines=task.max_changed_lines,
             model=task.model,
+            strictness=task.strictness,
         )
         return PlannedTask(judged, assessment, "pending" if passes else "rejected")
 

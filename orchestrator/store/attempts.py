@@ -1,4 +1,4 @@
-"""Attempts while they live, their checks and reviews, and how they are read back."""
+"""Attempts while they live and their checks, and how they are read back."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from orchestrator.domain.attempt import AttemptSummary, Check, Decision
 from orchestrator.domain.baseline import Baseline
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.failure import Failure, ShownFailure
-from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import check_transition
-from orchestrator.domain.review import Criterion, Review
 from orchestrator.domain.run import Claim
 from orchestrator.domain.usage import Usage
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.mapping import build, mapping_properties
-from orchestrator.store.records import Records, fence
+from orchestrator.store.records import fence
+from orchestrator.store.reviews import ReviewRecords
 
 
-class Attempts(Records):
+class Attempts(ReviewRecords):
     """Attempts."""
 
     def describe_attempt(self, claim: Claim, properties: Mapping[str, Any]) -> None:
@@ -81,18 +80,13 @@ class Attempts(Records):
 
         self._connection.write(work)
 
-    def begin_review(self, claim: Claim, review: Review) -> None:
-        """Create the Review node, so that its turns can hang on it. Raises StaleFenceError."""
-        row = self._row(review, without=("criteria", "findings"), name=review_name(review))
-        self._write(claim, {"review_store": {"review": row}})
-
     def history(self, task_id: str) -> tuple[AttemptSummary, ...]:
         """A task's attempts, oldest first."""
         return tuple(self.attempt(row["id"]) for row in self._rows("history_read", taskId=task_id))
 
     def attempt(self, attempt_id: str) -> AttemptSummary:
-        """One attempt, with its checks and findings (the gates' and the review's, each once). Raises UserError for an
-        unknown id."""
+        """One attempt, with its checks and findings (each once: the gates', and those of its newest review with a
+        verdict, else of all its reviews). Raises UserError for an unknown id."""
 
         def work(tx: Transaction) -> AttemptSummary:
             rows = tx.run("attempt_read", attemptId=attempt_id)
@@ -102,8 +96,8 @@ class Attempts(Records):
                     next_step="`orchestrate list runs` names the runs, whose attempts show lists.",
                 )
             stored, decided, merged = _of_today(rows[0]["attempt"]), rows[0]["decision"], rows[0]["merge"]
-            found = self._findings(tx, "attempt_findings", attempt_id)
-            raised = self._findings(tx, "review_findings", attempt_id)
+            found = self._findings(tx, "attempt_findings", attemptId=attempt_id)
+            raised = self._findings(tx, "attempt_raised", attemptId=attempt_id)
             return self._build(
                 AttemptSummary,
                 stored,
@@ -113,23 +107,6 @@ class Attempts(Records):
                 merge_decision=self._build(Decision, merged) if merged else None,
                 reviews=rows[0]["reviews"],
                 checks=self._checks(tx, attempt_id),
-            )
-
-        return self._connection.read(work)
-
-    def review_of(self, attempt_id: str) -> Review | None:
-        """The attempt's review."""
-
-        def work(tx: Transaction) -> Review | None:
-            rows = tx.run("review_read", attemptId=attempt_id)
-            if not rows:
-                return None
-            criteria = tx.run("review_criteria", attemptId=attempt_id)
-            return self._build(
-                Review,
-                rows[0]["review"],
-                criteria=tuple(self._build(Criterion, row["criterion"]) for row in criteria),
-                findings=self._findings(tx, "review_findings", attempt_id),
             )
 
         return self._connection.read(work)
@@ -173,17 +150,9 @@ class Attempts(Records):
             self._build(Check, row["check"], failures=tuple(shown.get(row["check"]["id"], ()))) for row in checks
         )
 
-    def _findings(self, tx: Transaction, name: str, attempt_id: str) -> tuple[Finding, ...]:
-        return tuple(self._build(Finding, row["finding"]) for row in tx.run(name, attemptId=attempt_id))
-
 
 def _of_today(stored: Row) -> Row:
     """An older release told by stage 2 that the attempt before was stopped; it knew no stages of convergence."""
     if stored.get("strategy") is None and stored["stage"] == 2:
         return stored | {"stage": 1, "strategy": "after_stop"}
     return stored
-
-
-def review_name(review: Review) -> str:
-    """A review's display name."""
-    return {True: "Review: passed", False: "Review: failed", None: "Review: open"}[review.passed]

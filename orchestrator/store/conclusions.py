@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC
 
 from orchestrator.domain.attempt import AttemptResult
 from orchestrator.domain.errors import StaleFenceError
-from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import check_transition
 from orchestrator.domain.review import Review
 from orchestrator.domain.run import Claim
-from orchestrator.store.attempts import review_name
 from orchestrator.store.connection import Row, Transaction
 from orchestrator.store.mapping import instant, iso, properties
-from orchestrator.store.records import Records, stale
+from orchestrator.store.records import stale
+from orchestrator.store.reviews import ReviewRecords
 from orchestrator.store.runs import BARRING, block_dependents, release_dependents
 
 
@@ -22,7 +21,7 @@ class _HeadMovedError(Exception):
     """Rolls the transaction back: the run's head is not what the merge was built on."""
 
 
-class Conclusions(Records):
+class Conclusions(ReviewRecords):
     """How attempts end."""
 
     def conclude(self, claim: Claim, conclusion: AttemptResult) -> bool:
@@ -60,11 +59,7 @@ class Conclusions(Records):
         id_, review, decision, report = claim.attempt_id, conclusion.review, conclusion.decision, conclusion.diagnosis
         pass_id = decision.pass_id if decision else None
         if review is not None:
-            row = self._row(review, without=("criteria", "findings"), name=review_name(review))
-            raised = self._finding_rows(review.id, review.findings, pass_id)
-            yield "review_store", {"attemptId": id_, "review": row}
-            yield "criteria_store", {"reviewId": review.id, "rows": self._criteria_rows(review)}
-            yield "findings_raised", {"reviewId": review.id, "rows": raised}
+            yield from self._review_statements(id_, review, pass_id)
         if conclusion.findings:
             rows = self._finding_rows(id_, conclusion.findings, pass_id)
             yield "findings_found", {"attemptId": id_, "rows": rows}
@@ -79,18 +74,6 @@ class Conclusions(Records):
         if report is not None:
             row = self._row(report, id=f"{id_}:diagnosis", name="diagnosis")
             yield "diagnosis_store", {"taskId": claim.task.id, "diagnosis": row}
-
-    def _criteria_rows(self, review: Review) -> list[Row]:
-        return [
-            self._row(criterion, id=f"{review.id}:criterion{number}", name=criterion.text[:60], position=number)
-            for number, criterion in enumerate(review.criteria)
-        ]
-
-    def _finding_rows(self, owner_id: str, findings: Sequence[Finding], pass_id: str | None) -> list[Row]:
-        return [
-            self._row(finding, id=f"{owner_id}:finding{number}", name=finding.code, position=number, passId=pass_id)
-            for number, finding in enumerate(findings)
-        ]
 
 
 def _first_seq(conclusion: AttemptResult) -> int | None:

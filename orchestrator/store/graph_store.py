@@ -22,6 +22,7 @@ from orchestrator.store.leases import Leases
 from orchestrator.store.orders import Orders
 from orchestrator.store.plans import Plans
 from orchestrator.store.records import Redaction
+from orchestrator.store.reviews import Reviews
 from orchestrator.store.runs import Runs
 from orchestrator.store.schema import ensure_schema
 from orchestrator.store.user_queries import UserQueries
@@ -75,11 +76,14 @@ class GraphStore:
         self.await_review = attempts.await_review
         self.record_checks = attempts.record_checks
         self.record_baseline = attempts.record_baseline
-        self.begin_review = attempts.begin_review
+        reviews = Reviews(connection, redaction)
+        self.begin_review = reviews.begin_review
+        self.record_review = reviews.record_review
+        self.review_of = reviews.review_of
+        self.review_bound_to = reviews.review_bound_to
         self.conclude = Conclusions(connection, redaction).conclude
         self.history = attempts.history
         self.attempt = attempts.attempt
-        self.review_of = attempts.review_of
         self.accepted_calls = attempts.accepted_calls
         writer = EventWriter(connection, redaction)
         self.record = writer.record

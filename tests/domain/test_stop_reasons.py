@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.domain.stop_reasons import ATTEMPT_STOPS, TASK_STOPS, explain, in_words, next_step
+from orchestrator.domain.explained import explain
+from orchestrator.domain.stop_reasons import ATTEMPT_STOPS, TASK_STOPS, in_words, next_step
 
 # Users and stored graphs rely on these codes: one may be added, none renamed.
 BOUNDS = {
@@ -17,7 +18,10 @@ OTHERS = {
     "check_infrastructure", "baseline_unavailable", "gave_up", "model_error", "workspace_error", "interrupted",
     "cancelled",
 }  # fmt: skip
-TASK_ENDS = {"completed", "attempts_exhausted", "stops_exhausted", "not_converging", "dependency_failed", "cancelled"}
+TASK_ENDS = {
+    "completed", "attempts_exhausted", "stops_exhausted", "not_converging", "review_not_converging",
+    "dependency_failed", "cancelled",
+}  # fmt: skip
 
 
 def test_the_taxonomy_holds_every_code_and_no_other() -> None:

@@ -11,7 +11,10 @@ from orchestrator.gates.review import Judgement, judge_review
 CRITERIA = ("`add(2, 3)` is 5.", "add() takes no text")
 
 
-def entry(text: str, passed: bool | None = True, evidence: str = "unittest, exit 0") -> dict[str, Any]:
+RUN = {"kind": "command", "command": "python3 -m unittest", "exit_code": 0}
+
+
+def entry(text: str, passed: bool | None = True, evidence: object = RUN) -> dict[str, Any]:
     """One criterion as QC judged it."""
     return {"group": "functionality", "text": text, "passed": passed, "evidence": evidence}
 
@@ -27,11 +30,23 @@ def codes(judgement: Judgement) -> list[tuple[str, str]]:
     return [(finding.code, finding.locus) for finding in judgement.findings]
 
 
-@pytest.mark.parametrize("evidence", ["", "  \n"])
-def test_a_pass_with_a_criterion_without_evidence_is_none(evidence: str) -> None:
-    """A criterion that is passed for no reason given is unmet, in every mode; the finding names it."""
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        "",
+        "  \n",
+        None,
+        {"kind": "command"},
+        {"kind": "lines", "path": "a.py", "first": 1, "last": 3},
+        {"kind": "text", "text": "I looked at it."},
+        "unittest, exit 0",
+    ],
+)
+def test_a_pass_with_a_criterion_without_evidence_is_none(evidence: object) -> None:
+    """A criterion that is passed for no reason given, or for one that nobody can look up, decides nothing, in every
+    mode; the finding names it."""
     verdict = judged(entry(CRITERIA[0]), entry(CRITERIA[1], evidence=evidence))
-    assert (verdict.passed, verdict.unproven) == (False, True)
+    assert verdict.passed is None
     assert codes(verdict) == [("criterion_unproven", CRITERIA[1])]
     assert verdict.findings[0].blocking
 
@@ -54,7 +69,7 @@ WHOLE = (entry(CRITERIA[0]), entry(CRITERIA[1]))
 def test_a_pass_that_does_not_judge_what_was_asked_is_none(entries: tuple[dict[str, Any], ...], at: list[str]) -> None:
     """Whatever the score: each criterion once, true, and no others; what is wrong is named, and asked for again."""
     verdict = judged(*entries, score=97)
-    assert (verdict.passed, verdict.unproven) == (False, True)
+    assert verdict.passed is None
     assert codes(verdict) == [("criterion_unjudged", text) for text in at]
     assert all(finding.blocking for finding in verdict.findings)
 
@@ -76,7 +91,7 @@ def test_criteria_that_differ_in_quotes_alone_are_two() -> None:
     """One judgement does not stand for both."""
     answer = {"passed": True, "score": 95, "feedback": "", "criteria": [entry("f('')")], "findings": []}
     verdict = judge_review(answer, "strict", 80, ("f('')", 'f("")'))
-    assert (verdict.passed, {finding.code for finding in verdict.findings}) == (False, {"criterion_unjudged"})
+    assert (verdict.passed, {finding.code for finding in verdict.findings}) == (None, {"criterion_unjudged"})
 
 
 def test_a_review_without_criteria_can_pass() -> None:
@@ -89,9 +104,8 @@ def test_gaps_are_nothing_against_a_fail_and_excuse_no_other_defect() -> None:
     """A fail stands on what it says; and with a failed criterion or a low score it is no longer QC's omission."""
     flaw = {"code": "flaw", "severity": "error", "message": "It is wrong.", "locus": "a.py", "required_fix": "Fix it."}
     assert codes(judged(entry(CRITERIA[0], evidence=""), claims=False, findings=[flaw])) == [("flaw", "a.py")]
-    assert not judged(entry(CRITERIA[0], False), entry(CRITERIA[1], evidence="")).unproven
-    low = judged(entry(CRITERIA[0], evidence=""), score=10)
-    assert (low.passed, low.unproven) == (False, False)
+    assert judged(entry(CRITERIA[0], False), entry(CRITERIA[1], evidence="")).passed is False
+    assert judged(entry(CRITERIA[0], evidence=""), score=10).passed is False
 
 
 def test_findings_that_block_need_no_finding_about_their_number() -> None:
@@ -108,3 +122,28 @@ def test_too_many_warnings_are_told_as_such() -> None:
     answer = {"passed": True, "score": 95, "feedback": "Fine.", "criteria": [], "findings": [mild] * 4}
     verdict = judge_review(answer, "normal", 80, ())
     assert (verdict.passed, codes(verdict)[-1]) == (False, ("review_findings", "findings"))
+
+
+def test_a_criterion_to_judge_by_reading_needs_no_more_than_words() -> None:
+    """Not everything can be run or quoted; a criterion that is also to be met in fact can."""
+    words = entry("No secret is kept.", evidence="Read it.")
+    answer = {"passed": True, "score": 95, "feedback": "", "criteria": [words], "findings": []}
+    assert judge_review(answer, "strict", 80, ("No secret is kept.",), {"No secret is kept."}).passed
+    assert judge_review(answer, "strict", 80, ("No secret is kept.",)).passed is None
+
+
+def test_evidence_that_does_not_hold_is_no_verdict_over_the_work() -> None:
+    """A pass for reasons that are not there decides nothing; what was not looked up is neither true nor false."""
+    found = judged(*WHOLE).with_evidence(("", "it ended with 1"))
+    assert found.passed is None
+    assert [criterion.evidence_holds for criterion in found.criteria] == [True, False]
+    assert codes(found) == [("evidence_false", CRITERIA[1])]
+    assert "it ended with 1" in found.findings[0].message
+    assert judged(*WHOLE).with_evidence(("", None)).passed is True
+
+
+def test_a_model_cannot_call_a_defect_an_omission_of_its_own() -> None:
+    """The codes of what an answer lacks are given by the rules alone."""
+    flaw = {"code": "evidence_false", "severity": "critical", "message": "It is wrong.", "locus": "a.py"}
+    verdict = judged(*WHOLE, findings=[flaw])
+    assert (verdict.passed, codes(verdict)[0]) == (False, ("qc_evidence_false", "a.py"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.stories.conftest import Serve
-from tests.support.scripts import SUB, call, finish, plan_of, review, script, task, worker
+from tests.support.scripts import SUB, call, finish, met, plan_of, review, script, task, worker
 from tests.support.story import Story
 
 ESCAPE = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e[bold red]"
@@ -45,7 +45,7 @@ def test_a_hostile_model_breaks_neither_run_nor_terminal(story: Story, model: Se
         script(
             worker("subtract", *STRANGE, WRITE, finish(ESCAPE)),
             denies,
-            review(feedback=ESCAPE, findings=[answer], criteria=[{"text": ESCAPE, "passed": True, "evidence": ESCAPE}]),
+            review(feedback=ESCAPE, findings=[answer], criteria=[met(ESCAPE)]),
         )
     )
     told = f"    title: {json.dumps(ESCAPE)}\n    acceptance_criteria: [{json.dumps(ESCAPE)}]\n"

@@ -12,7 +12,7 @@ import pytest
 from agents.scripted.server import serve
 from tests.stories import older_graph
 from tests.support.replays import assert_replay_agrees
-from tests.support.scripts import call, finish, review, script, worker
+from tests.support.scripts import call, finish, met, review, script, worker
 from tests.support.story import Story, git
 
 FOLDER = Path(__file__).parents[1] / "data" / "graph_of_0_1"
@@ -72,12 +72,11 @@ def continued(older: Story, read: Answers, replayed: int) -> Answers:
     left = [call("read_file", path="NOTES.md"), call("write_file", path="NOTES.md", file_text="# Notes\n\nadd adds.\n")]
     one_more = call("write_file", path="NOTES.md", file_text="One call too many.\n")
     write = call("write_file", path="test_subtract.py", file_text=TEST_SUBTRACT)
-    judged = [{"group": "functionality", "passed": True, "evidence": "I have read it."}]
     scripted = script(
         worker("notes", *left, one_more, finish("NOTES.md names add.")),
         worker("tests", write, finish("Tested.")),
-        review(task="notes", criteria=[{**judged[0], "text": "NOTES.md names add"}]),
-        review(task="tests", criteria=[{**judged[0], "text": "5 - 3 is tested"}]),
+        review(task="notes", criteria=[met("NOTES.md names add", path="NOTES.md", first=3, last=3, contains="add")]),
+        review(task="tests", criteria=[met("5 - 3 is tested")]),
     )
     with serve(scripted) as model:
         older.use_model(model.base_url)

@@ -87,6 +87,7 @@ def test_what_qc_said_in_answers_that_were_no_verdict_is_kept(story: Story, mode
     other = HEADING | {"message": "The footer is missing.", "required_fix": "Add a footer."}
     served = model(
         script(
+            worker("subtract", call("write_file", path="calc.py", file_text=f"{SUB}\n# footer\n"), finish(), attempt=3),
             worker("subtract", WRITE, finish()),
             again,
             broken,

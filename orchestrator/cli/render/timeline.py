@@ -135,10 +135,9 @@ def _finding(finding: HeldFinding, *, fix: bool) -> Text:
 
 def _check(check: Check) -> Text:
     code = "" if check.exit_code is None else f" (exit {check.exit_code})"
+    what = {"review": "QC's evidence ", "merge": "check of the merge "}.get(check.phase, "check ")
     text = Text.assemble(
-        "check of the merge " if check.phase == "merge" else "check ",
-        status_text(check.outcome),
-        f" {clean(check.command)}{code} {duration(check.duration_ms)}",
+        what, status_text(check.outcome), f" {clean(check.command)}{code} {duration(check.duration_ms)}"
     )
     return text if check.outcome == "passed" else text.append(f"\n{tail(check.output)}", "dim")
 
@@ -200,7 +199,7 @@ def failure_text(story: Timeline, *, codes: bool = False) -> str:
 
 
 def _last_output(story: Timeline) -> list[str]:
-    failed = [check for check in story.checks if check.outcome != "passed"]
+    failed = [check for check in story.checks if check.outcome != "passed" and check.phase != "review"]
     if failed:
         return [f"{clean(failed[-1].command)} said:", tail(failed[-1].output)]
     if story.findings:

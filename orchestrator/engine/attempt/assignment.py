@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from orchestrator.domain.assignment import Assignment, DependencyResult, RepeatedCall
-from orchestrator.domain.attempt import AttemptSummary
+from orchestrator.domain.attempt import AttemptSummary, Check
 from orchestrator.domain.baseline import Baseline
 from orchestrator.domain.errors import ToolError
 from orchestrator.domain.plan import Plan
@@ -77,9 +77,7 @@ def _assignment(
         verification=plan.commands_of(claim.task),
         dependencies=dependency_results(services, plan, claim.task, workspace),
         findings=tuple(dict.fromkeys(f for f in found if f.blocking)),
-        failed_checks=tuple(c for c in previous.checks if c.outcome != "passed" and not c.as_before)
-        if previous
-        else (),
+        failed_checks=_failed_checks(previous),
         known_failures=known_failures(baseline),
         previous=previous,
         repeated=_repeated(services, previous),
@@ -88,6 +86,12 @@ def _assignment(
         progress_every=services.settings.guards.progress_every,
         surroundings=workspace.surroundings,
     )
+
+
+def _failed_checks(previous: AttemptSummary | None) -> tuple[Check, ...]:
+    """Those of the attempt before that are to be mended: neither what failed before it, nor what QC cited."""
+    checks = previous.checks if previous else ()
+    return tuple(c for c in checks if c.outcome != "passed" and not c.as_before and c.phase != "review")
 
 
 def _repeated(services: Services, previous: AttemptSummary | None) -> tuple[RepeatedCall, ...]:

@@ -30,10 +30,12 @@ def run_check(
     services: Services, workspace: Workspace, asked: AskedCheck, base: Check | None, deadlines: Deadlines
 ) -> Check:
     """Run a command over its tree, which the workspace holds before and after. New failures beside those of `base` are
-    confirmed as often as the settings say, by their tests alone."""
-    result, answer = _answer(services, workspace, asked.command, asked.id, deadlines)
+    confirmed as often as the settings say, by their tests alone. What QC cites has to hold as it is, and cannot write
+    to the workspace."""
+    cited = asked.phase == "review"
+    result, answer = _answer(services, workspace, asked.command, asked.id, deadlines, read_only=cited)
     if answer.outcome == "infrastructure" and _may_go_on(services, deadlines):
-        result, answer = _answer(services, workspace, asked.command, asked.id, deadlines)
+        result, answer = _answer(services, workspace, asked.command, asked.id, deadlines, read_only=cited)
     check = Check(
         id=asked.id,
         command=asked.command,
@@ -48,7 +50,7 @@ def run_check(
         failures=answer.failures,
         tests=answer.tests,
     )
-    return _confirmed(services, workspace, check, base, deadlines)
+    return check if cited else _confirmed(services, workspace, check, base, deadlines)
 
 
 def _confirmed(
@@ -70,12 +72,19 @@ def _may_go_on(services: Services, deadlines: Deadlines) -> bool:
 
 
 def _answer(
-    services: Services, workspace: Workspace, command: str, check_id: str, deadlines: Deadlines, *, run: str = ""
+    services: Services,
+    workspace: Workspace,
+    command: str,
+    check_id: str,
+    deadlines: Deadlines,
+    *,
+    run: str = "",
+    read_only: bool = False,
 ) -> tuple[CommandResult, Answer]:
     """What the command answers (or `run` in its place), after which the workspace is what it was: no command finds what
     another has made of the tests, or left for their tools to load."""
     left_s, timeout_s = deadlines.seconds_left(services.clock.now()), services.settings.checks.timeout_s
     asked = run or (asked_command(command, check_id) if is_decision_command(command) else command)
-    result = workspace.run(asked, timeout_s=timeout_s, within_s=left_s, reports=True)
+    result = workspace.run(asked, timeout_s=timeout_s, within_s=left_s, read_only=read_only, reports=True)
     workspace.restore()
     return result, read_answer(command, check_id, result, workspace.seen_root)

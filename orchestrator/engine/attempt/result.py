@@ -4,6 +4,7 @@ attempt's record."""
 from __future__ import annotations
 
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -25,9 +26,9 @@ from orchestrator.gates.completion import decide
 from orchestrator.gates.convergence import Convergence
 from orchestrator.gates.end_report import error_report, open_issues
 from orchestrator.gates.failure_report import failure_report
+from orchestrator.gates.objections import Objection, repeated_objection
 from orchestrator.gates.progress import Effort
 from orchestrator.gates.retry import RetryPolicy
-from orchestrator.gates.review import GAPS
 
 if TYPE_CHECKING:
     from orchestrator.engine.loop.conversation import ConversationResult
@@ -38,15 +39,17 @@ _NO_EFFORT = Effort()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptEnd:
-    """One way out of an attempt, with what the gates and QC said before it. `stop` is the guard's word that ended it,
-    `first_seq` where what the guard saw began; `effort` is what the task has used with it; `halt` is the error that
-    ends the whole run with it, `trace` the traceback of a defect of ours."""
+    """One way out of an attempt, with what the gates and QC said before it; `raised_before` is what QC raised in an
+    answer before the `review`, where neither is a verdict. `stop` is the guard's word that ended it, `first_seq` where
+    what the guard saw began; `effort` is what the task has used with it; `halt` is the error that ends the whole run
+    with it, `trace` the traceback of a defect of ours."""
 
     status: AttemptStatus
     stop_reason: str
     stop_detail: str = ""
     verified: VerificationResult | None = None
     review: Review | None = None
+    raised_before: tuple[Finding, ...] = ()
     stop: Stop | None = None
     first_seq: int | None = None
     halt: OrchestrateError | None = None
@@ -85,8 +88,7 @@ class AttemptEnd:
         """Accepted or rejected, as QC had it."""
         if review.passed:
             return cls(status="accepted", stop_reason="accepted", verified=verified, review=review)
-        gaps = tuple(finding for finding in review.findings if finding.code in GAPS)
-        told = _blocking(gaps) or review.feedback or _blocking(review.findings)  # who claims a pass has only praise
+        told = review.feedback or _blocking(review.findings)
         return cls(status="rejected", stop_reason="review_failed", stop_detail=told, verified=verified, review=review)
 
     @classmethod
@@ -158,7 +160,7 @@ def attempt_result(
     """What the end means for a task that stood at `converged`; `commit` and `head_before` go with an accepted one."""
     accepted, verified, held = end.status == "accepted", end.verified or _NO_CHECK_PASS, _held(end)
     motion = motion_of(end, held, earlier, converged, policy.convergence)
-    exhausted = None if accepted else policy.exhausted((*earlier, end), motion.converged)
+    exhausted = None if accepted else policy.exhausted((*earlier, end), motion.converged, _objection(end, earlier))
     result = AttemptResult(
         attempt_status=end.status,
         stop_reason=end.stop_reason,
@@ -180,6 +182,14 @@ def attempt_result(
         head_before=head_before,
     )
     return _with_reasons(replace(result, outcome=motion.outcome, findings=motion.findings), end, task)
+
+
+def _objection(end: AttemptEnd, earlier: Sequence[AttemptSummary]) -> Objection | None:
+    """What QC has rejected the work for too often, in this attempt too."""
+    if end.status != "rejected" or end.review is None:
+        return None
+    before = [attempt.findings for attempt in earlier if attempt.status == "rejected"]
+    return repeated_objection([*before, end.review.findings], end.review.model)
 
 
 def _with_reasons(result: AttemptResult, end: AttemptEnd, task: Task) -> AttemptResult:
@@ -235,13 +245,13 @@ def _decision(
 
 def _found(end: AttemptEnd) -> tuple[Finding, ...]:
     """Everything that gates and QC said, what does not block too."""
-    return (*(end.verified.findings if end.verified else ()), *(end.review.findings if end.review else ()))
+    gates, review = end.verified.findings if end.verified else (), end.review.findings if end.review else ()
+    return (*gates, *end.raised_before, *review)
 
 
 def _held(end: AttemptEnd) -> tuple[Finding, ...]:
     """What stands against the work; a pass outweighs what its mode lets through."""
-    raised = end.review.findings if end.review and not end.review.passed else ()
-    return (*(end.verified.findings if end.verified else ()), *raised)
+    return (end.verified.findings if end.verified else ()) if end.review and end.review.passed else _found(end)
 
 
 def _blocking(findings: tuple[Finding, ...]) -> str:

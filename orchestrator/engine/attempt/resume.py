@@ -20,6 +20,7 @@ from orchestrator.engine.attempt.record import AttemptRecord, counted_attempts
 from orchestrator.engine.attempt.standing import Standing, held_paths, standing, strategy_after
 from orchestrator.engine.services import Services
 from orchestrator.gates.retry import resumes
+from orchestrator.gates.review import GAPS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,11 +144,13 @@ def _begun(cut_off: Sequence[AttemptSummary], base: str) -> str | None:
 
 
 def _remarks(before: Sequence[AttemptSummary], cut_off: Sequence[AttemptSummary]) -> tuple[Finding, ...]:
-    """What QC held against this work in answers that were no verdict: no worker has been told it yet."""
+    """What QC held against this work in answers that were no verdict: no worker has been told it yet. What such an
+    answer lacks is nothing against the work."""
     kept = before[:-1] if before and before[-1].status == "rejected" else ()
     unheard = (*_trailing_cut_off(tuple(kept)), *cut_off)
-    found = (f for attempt in unheard if attempt.stop_reason == "review_error" for f in attempt.findings if f.blocking)
-    return tuple(dict.fromkeys(found))
+    silent = (attempt for attempt in unheard if attempt.stop_reason == "review_error")
+    found = (finding for attempt in silent for finding in attempt.findings)
+    return tuple(dict.fromkeys(f for f in found if f.blocking and f.code not in GAPS))
 
 
 def _kept(source: AttemptSummary, events: Sequence[Event]) -> tuple[str, str] | None:

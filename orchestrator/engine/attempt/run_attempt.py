@@ -17,7 +17,7 @@ from orchestrator.engine.attempt.merge import merge
 from orchestrator.engine.attempt.protection import describe_protection, fresh_checkout, protect
 from orchestrator.engine.attempt.record import AttemptRecord, Deadlines
 from orchestrator.engine.attempt.resume import find_start, take_over
-from orchestrator.engine.attempt.review import ask_verifier
+from orchestrator.engine.attempt.review import Reviewing, ask_verifier, work_as_checked
 from orchestrator.engine.attempt.stage import held_work
 from orchestrator.engine.attempt.verification import verify
 from orchestrator.engine.loop.metering import Meter
@@ -40,6 +40,14 @@ def run_attempt(services: Services, plan: Plan, claim: Claim, meter: Meter | Non
         checked = protect(services, plan, claim, start, work)
         with fresh_checkout(services, claim, start, checked) as checkout:
             verified = verify(services, plan, claim, start, work, checked, baseline, checkout, deadlines)
-            review = ask_verifier(services, plan, claim, start, work, verified, checkout, meter)
-            merge(services, plan, claim, start, baseline, verified, review, checkout, record, deadlines)
+            asking = Reviewing(
+                services=services,
+                plan=plan,
+                claim=claim,
+                worker_output=work.output,
+                meter=meter,
+                deadlines=deadlines,
+            )
+            review = ask_verifier(asking, work_as_checked(claim, start, verified, checkout))
+            merge(asking, start, baseline, verified, review, checkout, record)
     return record.result

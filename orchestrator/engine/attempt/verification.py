@@ -40,7 +40,8 @@ def verify(
 ) -> VerificationResult:
     """The gates over the work: scope, protected files, size, declared outputs, then the verification commands. Raises
     AttemptEnded when they find something that blocks, or cannot tell."""
-    known = _with_tests(services, start.submitted.checks if start.submitted else ())  # of one cut off after its checks
+    cut_off = start.submitted.checks if start.submitted else ()  # of one that was cut off after its checks
+    known = _with_tests(services, (check for check in cut_off if check.phase != "review"))
     checks = run_checks(
         services,
         claim,
@@ -134,20 +135,18 @@ def run_checks(
     wanted = tuple(dict.fromkeys(commands))
     checks: list[Check] = []
     for number, command in enumerate(wanted, start=1):
-        if services.cancelled.is_set():
-            raise AttemptEnded(AttemptEnd.interrupted(services.cancelled.reason))
         check_id = f"{pass_id}:check{number}"
         if command in passed:
             at = services.clock.now()
             check = reused(passed[command], check_id=check_id, phase=phase, pass_id=pass_id, at=at)
         else:
-            _end_at_deadline(services, deadlines)
-            _tell_start(services, claim, command, phase=phase, number=number, total=len(wanted))
+            end_at_deadline(services, deadlines)
+            tell_check_start(services, claim, command, phase=phase, number=number, total=len(wanted))
             asked = AskedCheck(id=check_id, command=command, phase=phase, pass_id=pass_id, tree=tree)
             check = run_check(services, workspace, asked, baseline.check_of(command) if baseline else None, deadlines)
         checks.append(_recorded(services, claim, check, baseline))
         if check.outcome == "infrastructure":
-            _end_at_deadline(services, deadlines)
+            end_at_deadline(services, deadlines)
     return tuple(checks)
 
 
@@ -159,11 +158,14 @@ def _recorded(services: Services, claim: Claim, check: Check, baseline: Baseline
     services.workspaces.measured.keep(compared)
     if compared.phase != "baseline":
         services.writer.record_checks(claim, (compared,))
-    _tell(services, claim, compared)
+    tell_check(services, claim, compared)
     return compared
 
 
-def _tell_start(services: Services, claim: Claim, command: str, *, phase: CheckPhase, number: int, total: int) -> None:
+def tell_check_start(
+    services: Services, claim: Claim, command: str, *, phase: CheckPhase, number: int, total: int
+) -> None:
+    """Tell whoever watches that a command begins."""
     services.listener(
         CheckStarted(
             at=services.clock.now(),
@@ -177,7 +179,8 @@ def _tell_start(services: Services, claim: Claim, command: str, *, phase: CheckP
     )
 
 
-def _tell(services: Services, claim: Claim, check: Check) -> None:
+def tell_check(services: Services, claim: Claim, check: Check) -> None:
+    """Tell whoever watches how it ended."""
     services.listener(
         CheckFinished(
             at=services.clock.now(),
@@ -192,7 +195,10 @@ def _tell(services: Services, claim: Claim, check: Check) -> None:
     )
 
 
-def _end_at_deadline(services: Services, deadlines: Deadlines) -> None:
+def end_at_deadline(services: Services, deadlines: Deadlines) -> None:
+    """Raise AttemptEnded where a deadline of attempt, task or run is reached, or everything is cut short."""
+    if services.cancelled.is_set():
+        raise AttemptEnded(AttemptEnd.interrupted(services.cancelled.reason))
     stop = deadlines.stop(services.clock.now())
     if stop is not None:
         raise AttemptEnded(AttemptEnd.of_stop(stop))

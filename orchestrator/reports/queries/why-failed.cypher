@@ -20,12 +20,13 @@ WITH t, diagnosis, a,
      collect(g.guard + " (" + toString(g.observed) + " seen, limit " + toString(g.limit) + ")") AS guards
 OPTIONAL MATCH (a)-[:FOUND|REVIEWED_BY|RAISED*1..2]->(f:Finding)
 WHERE f.severity IN ["critical", "error"]
+  AND (a.stopReason = "review_error" OR NOT f.code IN ["criterion_unjudged", "criterion_unproven", "evidence_false"])
 WITH DISTINCT t, diagnosis, a, guards, f.code AS code, f.locus AS locus, f.message AS message, f.source AS source
 ORDER BY source, code, locus, message
 WITH t, diagnosis, a, guards, collect(message) AS messages,
      collect(code + CASE WHEN locus <> "" THEN " at " + locus ELSE "" END + ": " + message) AS findings
 OPTIONAL MATCH (a)-[:CHECKED_BY]->(c:Check)
-WHERE c.outcome <> "passed"
+WHERE c.outcome <> "passed" AND coalesce(c.phase, "") <> "review"
 WITH t, diagnosis, a, guards, messages, findings, c
 ORDER BY c.startedAt, c.command
 WITH t, diagnosis, a, guards, messages, findings,

@@ -1,4 +1,4 @@
-// Purpose: what an attempt's review judged.
-// Parameters: $attemptId. Columns: criterion (properties).
-MATCH (:Attempt {id: $attemptId})-[:REVIEWED_BY]->(:Review)-[:JUDGED]->(c:Criterion)
+// Purpose: what a review judged.
+// Parameters: $reviewId. Columns: criterion (properties).
+MATCH (:Review {id: $reviewId})-[:JUDGED]->(c:Criterion)
 RETURN properties(c) AS criterion ORDER BY c.position

@@ -1,4 +1,4 @@
-// Purpose: what an attempt's review raised.
-// Parameters: $attemptId. Columns: finding (properties).
-MATCH (:Attempt {id: $attemptId})-[:REVIEWED_BY]->(:Review)-[:RAISED]->(f:Finding)
+// Purpose: what a review raised.
+// Parameters: $reviewId. Columns: finding (properties).
+MATCH (:Review {id: $reviewId})-[:RAISED]->(f:Finding)
 RETURN properties(f) AS finding ORDER BY f.position
