@@ -85,7 +85,8 @@ class App:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the user should know before work starts."""
-        return (*self.repository.warnings, *map(str, absent_files(self.repository, self.settings)))
+        absent = map(str, absent_files(self.repository, self.settings))
+        return (*self.repository.warnings, *absent, *self.workspaces.sandbox.remarks)
 
     @cached_property
     def home(self) -> Path:

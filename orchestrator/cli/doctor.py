@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 LEAST_FREE_MB = 200  # below: an embedded graph or a worktree may not fit
 SCARCE_MB = 2_000
+_PROMISES = {
+    "bubblewrap": "commands write to the workspace alone, which stands at the repository's own path, and see beside it "
+    "the system and your tools",
+    "landlock": "commands write to the workspace alone, and read beside it the system and your tools; nothing is "
+    "mounted, so shared folders are not there",
+}
 CheckStatus = Literal["ok", "warn", "fail"]
 
 
@@ -155,16 +161,15 @@ def _sandbox(app: App) -> CheckResult:
         raise UserError(
             found.refusal, next_step="Install bubblewrap, or pass --sandbox none to run commands with your own rights."
         )
-    if found.level == "bubblewrap":
-        return CheckResult("sandbox", "ok", "bubblewrap: commands see the workspace at the repository's own path")
-    if found.level == "landlock":
-        return CheckResult(
-            "sandbox",
-            "warn",
-            "landlock alone: writes are confined, but the workspace cannot stand at the repository's own path",
-            "Install bubblewrap and allow user namespaces; until then virtual environments come by `prepare` only.",
-        )
-    return CheckResult("sandbox", "warn", "none: commands run with your own rights", "Set sandbox.level = auto.")
+    if found.level == "none":
+        return CheckResult("sandbox", "warn", "none: commands run with your own rights", "Set sandbox.level = auto.")
+    seen = f"{found.level}: {_PROMISES[found.level]}"
+    if not found.remarks:
+        return CheckResult("sandbox", "ok", seen)
+    bubblewrap = "Install bubblewrap and allow user namespaces." if found.level == "landlock" else ""
+    ordinary = "Run orchestrate as an ordinary user." if os.geteuid() == 0 else ""
+    do = " ".join(filter(None, (bubblewrap, ordinary)))
+    return CheckResult("sandbox", "warn", f"{seen}. {' '.join(found.remarks)}", do)
 
 
 def _graph(app: App) -> CheckResult:

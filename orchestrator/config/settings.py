@@ -16,6 +16,7 @@ LEAST_CONTEXT_WINDOW = 2_000
 """Tokens below which no role's opening fits."""
 
 VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+PlainText = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
 
 
@@ -111,9 +112,9 @@ class WorkspaceSettings(_Section):
     share: tuple[str, ...] = (".venv", "venv", "node_modules")
     """Ignored folders of the user's checkout that are mounted read-only into every workspace, and ignored files, which
     are copied into it."""
-    prepare: tuple[str, ...] = ()
+    prepare: tuple[PlainText, ...] = ()
     """Commands run once per hash of manifests and lock files, network if allowed, their result cached."""
-    env: dict[str, str] = Field(default_factory=dict)
+    env: dict[VariableName, PlainText] = Field(default_factory=dict)
     """Environment variables of every sandboxed command."""
     cache_mb: int = Field(default=4_096, ge=0)
     """Megabytes of build caches (Go, cargo, npm, pip, mypy and the like) that are kept for a plan; larger ones begin
@@ -127,8 +128,8 @@ class SandboxSettings(_Section):
 
     level: Literal["auto", "bubblewrap", "landlock", "none"] = "auto"
     """The strongest that works here, or the one named; `none` must be asked for."""
-    read_paths: tuple[str, ...] = ()
-    """Further paths of the real home that commands may read."""
+    read_paths: tuple[PlainText, ...] = ()
+    """Further paths that commands may read, of the home or of the machine."""
     network: bool = False
     """Whether commands may reach the network."""
     memory_mb: int = Field(default=4_096, ge=64)

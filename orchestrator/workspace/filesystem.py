@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from orchestrator.domain.errors import DiskFullError, WorkspaceError
+from orchestrator.workspace.programs import program
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _SAYS_FULL = ("no space left on device", "disk quota exceeded")
@@ -46,7 +47,7 @@ def replace_text(path: Path, text: str) -> None:
 
 def make_accessible(root: Path) -> None:
     """Undo a worker's chmod on its own files, so that they can be read and removed; follows no link."""
-    subprocess.run(["chmod", "-R", "u+rwX", "--", str(root)], capture_output=True, check=False)
+    subprocess.run([program("chmod"), "-R", "u+rwX", "--", str(root)], capture_output=True, check=False)
 
 
 def remove_folder(folder: Path) -> None:
@@ -58,7 +59,7 @@ def remove_folder(folder: Path) -> None:
         shutil.rmtree(folder)
     except (OSError, RecursionError):
         make_accessible(folder)
-        done = subprocess.run(["rm", "-rf", "--", str(folder)], capture_output=True, check=False)
+        done = subprocess.run([program("rm"), "-rf", "--", str(folder)], capture_output=True, check=False)
         if done.returncode != 0:
             said = done.stderr.decode("utf-8", "replace").strip()
             raise WorkspaceError(f"{folder} cannot be removed: {said}") from None

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from orchestrator.domain.errors import UserError, WorkspaceError
 from orchestrator.workspace.filesystem import disk_error
+from orchestrator.workspace.programs import program
 
 OLDEST = "2.38"
 """`git merge-tree --write-tree` came with it."""
@@ -126,7 +127,8 @@ class Git:
 
     def command(self, arguments: Sequence[str]) -> list[str]:
         """The whole command line, for callers that read the output as it comes."""
-        return ["git", *self._where(), *_HARDENED, *(() if self.users else _OURS), *arguments]
+        git = program("git", self.environ.get("PATH", os.defpath))
+        return [git, *self._where(), *_HARDENED, *(() if self.users else _OURS), *arguments]
 
     def environment(self) -> dict[str, str]:
         """git's environment: nothing of the caller's but what is listed here, so no GIT_* of a surrounding hook."""

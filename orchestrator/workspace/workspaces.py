@@ -26,6 +26,7 @@ from orchestrator.workspace.sandbox import Sandbox, detect
 from orchestrator.workspace.sandbox.bubblewrap import overlays
 from orchestrator.workspace.sandbox.cache_layer import CacheLayer
 from orchestrator.workspace.sandbox.environment import readable_paths, scrubbed, with_virtual_environment
+from orchestrator.workspace.sandbox.sight import hidden_places, installations
 from orchestrator.workspace.sandbox.spec import Mount, SandboxSpec
 from orchestrator.workspace.shadow import Shadow
 from orchestrator.workspace.shared_files import check_share, copy_shared_files
@@ -167,7 +168,8 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
                 self.environ, real_home, self.settings.workspace.env, network=self.settings.sandbox.network
             ),
             shared=shared,
-            readable=readable,
+            readable=(*readable, *installations(self.environ, real_home, self.repository.root)),
+            hidden=hidden_places(self.repository.root),
             real_home=real_home,
             network=self.settings.sandbox.network,
         )

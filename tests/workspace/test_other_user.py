@@ -14,7 +14,10 @@ import pytest
 
 NOBODY = "65534"
 ROOT = Path(__file__).parents[2]
-CASES = "writing_outside or git_works or background or read_only or network or memory_hog or environment or unreadable"
+CASES = (
+    "attacks or writing_outside or git_works or background or read_only or network or memory_hog or environment "
+    "or unreadable"
+)
 
 
 def command(*arguments: str) -> list[str]:
@@ -59,7 +62,7 @@ def test_sandbox_holds_for_a_user_without_rights(home: Path) -> None:
     if python is None:
         pytest.skip("NOT TESTED HERE: no Python that another user may start")
     names = ("test_sandbox.py", "test_command_ends.py", "test_build_caches.py")
-    files = [str(ROOT / "tests" / "workspace" / name) for name in names]
+    files = [*(str(ROOT / "tests" / "workspace" / name) for name in names), str(ROOT / "tests" / "security")]
     suite = [*files, "-k", CASES, f"--basetemp={home}/base"]
     tests = command(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *suite)
     done = subprocess.run(tests, env=environment(home), cwd=ROOT, capture_output=True, text=True, check=False)

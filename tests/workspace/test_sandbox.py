@@ -222,7 +222,7 @@ def test_unconfined_commands_run_only_when_asked(repository: Path) -> None:
 
 def test_missing_sandbox_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A named level that cannot be had is refused at the start; under auto, commands are, unless none is asked for."""
-    monkeypatch.setattr("shutil.which", lambda _: None)
+    monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(sandbox.landlock, "reason_against", lambda: "no Landlock here")
     with pytest.raises(SandboxError, match=r"'bubblewrap' cannot be had here: .*not installed.*--sandbox none"):
         sandbox.detect(Settings(sandbox=SandboxSettings(level="bubblewrap")))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,9 +15,11 @@ from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import SandboxError
 from orchestrator.domain.workspace import CommandResult
 from orchestrator.workspace.filesystem import disk, remove_folder
+from orchestrator.workspace.programs import program
 from orchestrator.workspace.reports import read_reports
 from orchestrator.workspace.sandbox import bubblewrap, landlock
 from orchestrator.workspace.sandbox.runner import run_bounded
+from orchestrator.workspace.sandbox.seccomp import reason_against_filter
 from orchestrator.workspace.sandbox.spec import PRIVATE, CommandLimits, Launch, SandboxSpec, launcher_launch
 
 SandboxLevel = Literal["bubblewrap", "landlock", "none"]
@@ -44,10 +46,12 @@ class SandboxProbe:
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """How commands are confined. `refusal` is set when nothing works and `none` was not asked for."""
+    """How commands are confined. `refusal` is set when nothing works and `none` was not asked for; `remarks` say in
+    sentences where it holds less than one may think."""
 
     level: SandboxLevel
     refusal: str = ""
+    remarks: tuple[str, ...] = ()
 
     def run(self, spec: SandboxSpec, command: str, bounds: CommandLimits, *, reports: bool = False) -> CommandResult:
         """Run a shell command, and take the reports that it leaves if they are asked for. Raises SandboxError when
@@ -83,11 +87,22 @@ def detect(settings: Settings) -> Sandbox:
     found = [probe_sandbox(level) for level in wanted]
     for tried in found:
         if tried.works:
-            return Sandbox(tried.level)
+            return Sandbox(tried.level, remarks=tuple(_remarks(tried.level, found)))
     reasons = "; ".join(tried.reason for tried in found)
     if asked != "auto":
         raise SandboxError(f"The sandbox level {asked!r} cannot be had here: {reasons}.", next_step=_WAY_OUT)
     return Sandbox("none", f"No sandbox can be had here, so commands are refused: {reasons}.")
+
+
+def _remarks(level: SandboxLevel, found: Sequence[SandboxProbe]) -> Iterator[str]:
+    if level == "landlock":
+        reasons = "".join(f" ({tried.reason})" for tried in found if not tried.works)
+        yield f"Only Landlock confines commands{reasons}: they can change mode, owner and times of your files."
+        yield from landlock.remarks()
+    elif reason := reason_against_filter():
+        yield f"Commands may make every system call: {reason}."
+    if os.geteuid() == 0:
+        yield "Commands run as root, whose files and devices no sandbox guards well: use an ordinary user."
 
 
 def probe_sandbox(level: SandboxLevel) -> SandboxProbe:
@@ -99,10 +114,12 @@ def probe_sandbox(level: SandboxLevel) -> SandboxProbe:
 
 
 def _bubblewrap_reason() -> str:
-    if not shutil.which("bwrap"):
+    try:
+        program("bwrap")
+    except FileNotFoundError:
         return "bubblewrap (bwrap) is not installed"
     try:
-        done = subprocess.run(bubblewrap.trial(), capture_output=True, timeout=20, check=False)
+        done = subprocess.run(bubblewrap.trial(), capture_output=True, timeout=20, check=False, cwd="/", env={})
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"bubblewrap does not run: {error}"
     said = done.stderr.decode("utf-8", "replace").strip() or f"exit code {done.returncode}"

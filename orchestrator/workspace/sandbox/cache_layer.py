@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.workspace.filesystem import disk, disk_error, make_accessible
+from orchestrator.workspace.programs import program
 
 _TOOLS = {
     "XDG_CACHE_HOME": "xdg",  # what is not named below mostly keeps to it
@@ -106,7 +107,7 @@ class CacheLayer:
         did so."""
         begun = str(self.folder / "begun")
         found = subprocess.run(
-            ["find", str(folder), "-cnewer", begun, "-print", "-quit"], capture_output=True, check=False
+            [program("find"), str(folder), "-cnewer", begun, "-print", "-quit"], capture_output=True, check=False
         )
         return bool(found.stdout)
 
@@ -125,16 +126,15 @@ class CacheLayer:
         sources = [word for layer in (*reversed(self.below), self.own) for word in ("--overlay-src", str(layer))]
         machine = ["--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "--bind", str(target), str(target)]
         view = str(self.work)
-        _copy(
-            ["bwrap", *machine, *sources, "--ro-overlay", view, "--", "cp", "-a", "--", f"{view}/{name}", str(target)]
-        )
+        copying = [program("cp"), "-a", "--", f"{view}/{name}", str(target)]
+        _copy([program("bwrap"), *machine, *sources, "--ro-overlay", view, "--", *copying])
 
 
 def copy_tree(source: Path, target: Path, *, linked: bool = False) -> None:
     """Copy what is in a folder, links as links, blocks shared where the file system can; `linked`: as hard links, for
     what nobody writes. Raises WorkspaceError, DiskFullError."""
     how = ("-al",) if linked else ("-a", *_SHARE_BLOCKS)
-    _copy(["cp", *how, "--", f"{source}/.", str(target)])
+    _copy([program("cp"), *how, "--", f"{source}/.", str(target)])
 
 
 def _copy(argv: Sequence[str]) -> None:

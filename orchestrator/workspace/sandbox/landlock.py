@@ -3,28 +3,54 @@ mounted, so the worktree stands at its own path and `workspace.share` does not a
 
 from __future__ import annotations
 
-import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from orchestrator.workspace.sandbox import launcher
+from orchestrator.workspace.sandbox.seccomp import (
+    IPV4,
+    IPV6,
+    NETLINK,
+    SHARED_MEMORY,
+    reason_against_filter,
+    seccomp_filter,
+)
+from orchestrator.workspace.sandbox.sight import SYSTEM, without
 from orchestrator.workspace.sandbox.spec import Launch, SandboxSpec, launcher_launch
 
 OLDEST_ABI = 3
 """The first Landlock that guards truncation too (Linux 6.2)."""
+SIGNALS_ABI = 6
+"""The first that keeps signals inside (Linux 6.12)."""
 
-_SYSTEM = "/usr /bin /sbin /lib /lib32 /lib64 /libx32 /etc /opt /nix /snap /proc /sys /var/lib /run/systemd/resolve"
-_READABLE = (*_SYSTEM.split(), "/dev/urandom", "/dev/random", "/dev/zero")
+_READABLE = ("/proc", "/run/systemd/resolve", "/dev/urandom", "/dev/random", "/dev/zero")
 _WRITABLE = ("/dev/null", "/dev/full", "/dev/tty")
 
 
 def landlock_launch(spec: SandboxSpec, command: str, private: Path, marker: int) -> Launch:
     """The launcher's command line, with the rules of what may be read and written."""
-    readable = [*_READABLE, *map(str, spec.readable), str(spec.shadow)]
+    readable = [*_READABLE, *map(str, _seen(spec)), str(spec.shadow)]
     writable = [*_WRITABLE, str(private), *([str(spec.caches.own)] if spec.caches else [])]
     (readable if spec.read_only else writable).append(str(spec.tree))
     rules = [(path, False) for path in readable] + [(path, True) for path in writable]
-    return launcher_launch(spec, command, private, marker, rules)
+    families = (NETLINK, *((IPV4, IPV6) if spec.network else ()))
+    return launcher_launch(spec, command, private, marker, rules, seccomp_filter(families, SHARED_MEMORY))
+
+
+def _seen(spec: SandboxSpec) -> Iterator[Path]:
+    """Rules only allow, so a folder that holds what is hidden is given by what else is in it."""
+    ours = (*spec.masked, spec.shown_root)
+    for folder in SYSTEM:
+        yield from without(folder, (*ours, *spec.hidden, spec.real_home))
+    for path in spec.readable:
+        yield from without(path, ours)
+
+
+def remarks() -> Iterator[str]:
+    """What this kernel's Landlock does not keep inside, in sentences."""
+    if launcher.abi() < SIGNALS_ABI:
+        yield "Before Linux 6.12 commands can send signals to your other processes, and leave some of theirs behind."
 
 
 def reason_against() -> str:
@@ -34,6 +60,4 @@ def reason_against() -> str:
     version = launcher.abi()
     if version < OLDEST_ABI:
         return f"this kernel has Landlock version {version}, needed {OLDEST_ABI} (Linux 6.2) or later"
-    if os.uname().machine not in launcher.SYSCALLS:
-        return f"its socket filter is not written for {os.uname().machine}"
-    return ""
+    return reason_against_filter()

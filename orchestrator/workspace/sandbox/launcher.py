@@ -1,7 +1,9 @@
 """Run by path with `python -I`, where there is no bubblewrap: confine a command (Landlock), run it, and leave nothing
 of it behind. Standard library only; it shares no code with the rest.
 
-Argument 1 is JSON: argv, marker (descriptor), rules ([path, writable] pairs, null: unconfined), network (bool).
+Argument 1 is a descriptor with JSON: argv, environment and folder of the command, marker (descriptor), rules ([path,
+writable] pairs, null: unconfined), network (bool), filter (of system calls, in hexadecimal digits). What is the
+command's own (its environment, its folder) counts only once it is confined.
 """
 
 from __future__ import annotations
@@ -17,14 +19,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 22, 36, 38
+PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 22, 24, 36, 38
+CAPABILITIES = 0x20080522  # the newest layout
+KEYCTL, CAPSET = {"x86_64": (250, 126), "aarch64": (219, 91)}.get(os.uname().machine, (0, 0))
+JOIN_SESSION_KEYRING = 1
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read a file, list a folder
 OF_FILE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
+DEVICES = 1 << 6 | 1 << 11  # make character and block devices: handled, and never allowed
 RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
 TCP = 3  # bind and connect
 SCOPES = 3  # abstract sockets and signals stay inside
-SYSCALLS = {"x86_64": (0xC000003E, 41, 425), "aarch64": (0xC00000B7, 198, 425)}  # audit arch, socket, io_uring_setup
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -34,18 +39,29 @@ def abi() -> int:
     return max(0, int(libc.syscall(CREATE_RULESET, None, 0, 1)))
 
 
-def restrict(rules: list[tuple[str, bool]], network: bool) -> None:
-    """Confine this process and its children to the rules. Raises OSError."""
+def restrict(rules: list[tuple[str, bool]], network: bool, code: bytes) -> None:
+    """Confine this process and its children to the rules and the filter. Raises OSError."""
+    give_up_rights()
     version = abi()
     handled = RIGHTS[min(version, 5)]
     attributes = struct.pack("QQQ", handled, 0 if network else TCP, SCOPES)
     size = 24 if version >= 6 else 16 if version >= 4 else 8
     ruleset = call(CREATE_RULESET, attributes[:size], size, 0)
     for path, writable in rules:
-        allow(ruleset, path, handled if writable else handled & READ)
+        allow(ruleset, path, handled & ~DEVICES if writable else handled & READ)
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     call(RESTRICT_SELF, ruleset, 0)
-    refuse_sockets(network)
+    filter_calls(code)
+
+
+def give_up_rights() -> None:
+    """Leave the session's keyring, and what root may do beyond its own files: with an empty bounding set no program
+    brings that back."""
+    with suppress(OSError):  # a kernel without keys
+        call(KEYCTL, JOIN_SESSION_KEYRING, None)
+    for capability in range(64):
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+    call(CAPSET, struct.pack("Ii", CAPABILITIES, 0), bytes(24))
 
 
 def allow(ruleset: int, path: str, rights: int) -> None:
@@ -59,28 +75,11 @@ def allow(ruleset: int, path: str, rights: int) -> None:
     os.close(descriptor)
 
 
-def refuse_sockets(network: bool) -> None:
-    """A seccomp filter over socket(): Landlock knows neither UDP nor the Unix sockets of daemons that would act for us
-    (docker, D-Bus). io_uring, which can make sockets past it, is off."""
-    architecture, socket, io_uring = SYSCALLS[os.uname().machine]
-    families = [16, *([2, 10] if network else [])]  # netlink; IPv4, IPv6
-    program = [
-        (0x20, 0, 0, 4),  # load the architecture
-        (0x15, 0, len(families) + 7, architecture),
-        (0x20, 0, 0, 0),  # load the system call's number
-        (0x35, len(families) + 5, 0, 0x40000000),  # x32, an alias of them all
-        (0x15, len(families) + 4, 0, io_uring),
-        (0x15, 0, len(families) + 2, socket),
-        (0x20, 0, 0, 16),  # load the address family
-        *((0x15, len(families) - index, 0, family) for index, family in enumerate(families)),
-        (0x05, 0, 0, 1),
-        (0x06, 0, 0, 0x7FFF0000),  # allow
-        (0x06, 0, 0, 0x00050000 | 13),  # EACCES
-    ]
-    code = b"".join(struct.pack("HBBI", *line) for line in program)
-    buffer = ctypes.create_string_buffer(code)
-    filter_ = struct.pack("HxxxxxxQ", len(program), ctypes.addressof(buffer))
-    if libc.prctl(PR_SET_SECCOMP, 2, filter_, 0, 0) != 0:
+def filter_calls(code: bytes) -> None:
+    """Put the filter of system calls over this process and its children. Raises OSError."""
+    buffer = ctypes.create_string_buffer(code, len(code))
+    program = struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(buffer))
+    if libc.prctl(PR_SET_SECCOMP, 2, program, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
@@ -137,10 +136,11 @@ def start(task: dict[str, Any]) -> int:
         if sys.platform == "linux":
             libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if task["rules"] is not None:
-            restrict(task["rules"], task["network"])
+            restrict(task["rules"], task["network"], bytes.fromhex(task["filter"]))
+        os.chdir(task["folder"])
         os.write(task["marker"], b".")
         os.close(task["marker"])
-        os.execv(task["argv"][0], task["argv"])  # noqa: S606 - the argument list is a shell already
+        os.execve(task["argv"][0], task["argv"], task["environment"])  # noqa: S606 - a shell already
     except BaseException as error:
         os.write(2, f"launcher: {error}\n".encode())
         os._exit(126)
@@ -156,7 +156,8 @@ def end_all(child: int) -> None:
 
 def launch_confined() -> int:
     """Run to the end; exits as a shell would: 128 + n for signal n."""
-    task = json.loads(sys.argv[1])
+    with open(int(sys.argv[1]), "rb") as told:  # noqa: PTH123 - a descriptor, which is closed here
+        task = json.load(told)
     if sys.platform == "linux":
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)

@@ -61,20 +61,23 @@ def run_bounded(command: str, build: Callable[[int], Launch], bounds: CommandLim
 
 
 def _start(build: Callable[[int], Launch], marker: int) -> subprocess.Popen[bytes]:
+    descriptors = [marker]
     try:
         launch = build(marker)
+        descriptors += launch.handed
         return subprocess.Popen(
             launch.argv,
-            cwd=launch.cwd,
-            env=dict(launch.environment),
-            pass_fds=(marker,),
+            cwd="/",
+            env=launch.environment,
+            pass_fds=descriptors,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
     finally:
-        os.close(marker)
+        for descriptor in descriptors:
+            os.close(descriptor)
 
 
 def _told(ready: int) -> bool:
