@@ -86,7 +86,7 @@ class App:
     def warnings(self) -> tuple[str, ...]:
         """What the user should know before work starts."""
         absent = map(str, absent_files(self.repository, self.settings))
-        return (*self.repository.warnings, *absent, *self.workspaces.sandbox.remarks)
+        return (*self.repository.warnings, *absent, *self.workspaces.remarks)
 
     @cached_property
     def home(self) -> Path:

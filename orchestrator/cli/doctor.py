@@ -127,12 +127,14 @@ def _repository(app: App) -> CheckResult:
 
 def _workspace(app: App) -> CheckResult:
     from orchestrator.workspace.absent import absent_files
-    from orchestrator.workspace.shared_files import check_share
+    from orchestrator.workspace.shared_files import check_share, refused_folders
 
     check_share(app.repository, app.settings)
     if absent := absent_files(app.repository, app.settings):
         seen = "; ".join(f"{each.path} is ignored by git and {each.needed_by} needs it" for each in absent)
         return CheckResult("workspace", "warn", f"workspaces lack what commands need: {seen}", absent[0].way_out)
+    if refused := refused_folders(app.repository, app.settings):
+        return CheckResult("workspace", "warn", " ".join(refused))
     return CheckResult("workspace", "ok", "no tracked file needs one that git ignores")
 
 

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -121,6 +121,8 @@ def _default(info: FieldInfo) -> str:
 
 def _type(annotation: Any) -> str:
     options = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        return _type(options[0])
     if get_origin(annotation) is Literal:
         return " or ".join(f"`{option}`" for option in options)
     if get_origin(annotation) in (Union, UnionType):

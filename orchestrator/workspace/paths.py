@@ -129,6 +129,16 @@ class ConfinedTree:
         except ToolError:
             return False
 
+    def adopt(self, parts: tuple[str, ...], new: Path) -> bool:
+        """Move what was made in `staging` into place; False when something stands there already. Raises ToolError."""
+        with self._parent(parts, create=True) as (folder, name), _explained(parts):
+            try:
+                os.stat(name, dir_fd=folder, follow_symlinks=False)
+            except FileNotFoundError:
+                os.rename(new, name, dst_dir_fd=folder)
+                return True
+            return False
+
     def _stage(self, content: bytes, mode: int) -> Path:
         new = self.staging / secrets.token_hex(8)
         with os.fdopen(os.open(new, _NEW, mode), "wb") as file:

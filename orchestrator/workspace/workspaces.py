@@ -13,6 +13,7 @@ from pathlib import Path
 from orchestrator.config.secrets import secrets_of
 from orchestrator.config.settings import Settings
 from orchestrator.domain import ports
+from orchestrator.domain.errors import ToolError
 from orchestrator.domain.progress import Phases, unshown
 from orchestrator.domain.workspace import AbsentFile, FileChange
 from orchestrator.workspace.absent import absent_files
@@ -29,7 +30,7 @@ from orchestrator.workspace.sandbox.environment import readable_paths, scrubbed,
 from orchestrator.workspace.sandbox.sight import hidden_places, installations
 from orchestrator.workspace.sandbox.spec import Mount, SandboxSpec
 from orchestrator.workspace.shadow import Shadow
-from orchestrator.workspace.shared_files import check_share, copy_shared_files
+from orchestrator.workspace.shared_files import check_share, copy_shared_files, refused_folders, shared_folders
 from orchestrator.workspace.snapshots import Snapshots
 from orchestrator.workspace.trees import content_of, imported_in, restored_tree
 from orchestrator.workspace.worktree import Worktree
@@ -55,16 +56,21 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
         """bubblewrap, landlock or none."""
         return self.sandbox.level
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the user should know of how commands are confined, and of what they do not see, in sentences."""
+        refused = refused_folders(self.repository, self.settings) if self._mounts else ()
+        return (*self.sandbox.remarks, *refused)
+
     def open(self, attempt_id: str, start: str, *, head: str, plan_id: str = "") -> Worktree:
         """A worktree with the content of `start`, HEAD at `head`; what `workspace.prepare` made is in it. Raises
         WorkspaceError when it cannot be made or a prepare command fails."""
         place = WorktreeDir(self.home, safe_name(attempt_id))
-        prepared = None
-        if self.settings.workspace.prepare:
-            prepared = Preparation(self.home, self.sandbox, self.settings, self.phases).of(start, head, self._box)
-        with place.make(start, head) as held:
+        with ExitStack() as held:
+            prepared = self._prepared(start, head, held)
+            held.push(place.make(start, head))
             caches = BuildCaches(self.home / "caches" / safe_name(plan_id or "none"), self.settings.workspace.cache_mb)
-            box = replace(self._box(place, prepared), caches=self._layer(caches, place, held))
+            box = replace(self._box(place, head, prepared), caches=self._layer(caches, place, held))
             objects = self.objects()
             anchor = f"refs/orchestrate/attempts/{place.name}"
             start_tree = self.tree_of(start)
@@ -138,6 +144,15 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
             if not entry.name.startswith(PREPARED):
                 remove_if_free(entry, WorktreeDir(self.home, entry.name).remove)
 
+    def _prepared(self, start: str, head: str, held: ExitStack) -> Prepared | None:
+        if not self.settings.workspace.prepare:
+            return None
+        base = self.resolve(self.repository.head)
+        preparation = Preparation(self.home, self.sandbox, self.settings, self.phases, base)
+        prepared = preparation.of(start, head, lambda place: self._box(place, head))
+        held.push(prepared.held)
+        return prepared
+
     def _layer(self, caches: BuildCaches, place: WorktreeDir, held: ExitStack) -> CacheLayer | None:
         """The workspace's own layer over what the plan has now, which stays for as long as the workspace is held."""
         if not self.settings.workspace.cache_mb:
@@ -147,15 +162,15 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
         overlaid = self._mounts and overlays(self.home)
         return CacheLayer(folder=place.caches, below=(newest,), overlaid=overlaid)
 
-    def _box(self, place: WorktreeDir, prepared: Prepared | None = None) -> SandboxSpec:
+    def _box(self, place: WorktreeDir, head: str, prepared: Prepared | None = None) -> SandboxSpec:
         real_home = self._real_home
-        wanted = self._wanted(prepared)
-        shared = tuple(mount for mount in wanted if _make_place_for(place, mount, self.repository.root))
+        made, shares = self._wanted(head, prepared)
+        shared = tuple(mount for mount in (*made, *shares) if _make_place_for(place, mount, self.repository.root))
         copy_shared_files(self.repository, self.settings, place)
         if prepared and not self._mounts:
-            prepared.copy_into(place.tree)
-        readable = readable_paths(
-            self.environ, real_home, self.settings.sandbox.read_paths, [mount.source / "bin/python" for mount in shared]
+            prepared.copy_into(place)
+        readable = readable_paths(  # what prepare made may be a worker's, and lead anywhere
+            self.environ, real_home, self.settings.sandbox.read_paths, [mount.source / "bin/python" for mount in shares]
         )
         box = SandboxSpec(
             tree=place.tree,
@@ -183,26 +198,31 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
     def _mounts(self) -> bool:
         return self.sandbox.level == "bubblewrap"
 
-    def _wanted(self, prepared: Prepared | None) -> tuple[Mount, ...]:
-        """What commands find beside the tracked files: what prepare made, then the user's own shared folders."""
+    def _wanted(self, head: str, prepared: Prepared | None) -> tuple[tuple[Mount, ...], tuple[Mount, ...]]:
+        """What commands find beside the tracked files: what prepare made, and the user's own shared folders, unless
+        the accepted content has something there itself."""
         if not self._mounts:
-            return ()
+            return (), ()
         root = self.repository.root
         made = prepared.mounts(root) if prepared else ()
         taken = {mount.target for mount in made}
-        shares = (root / name for name in self.settings.workspace.share)
-        return made + tuple(Mount(path.resolve(), path) for path in shares if path.is_dir() and path not in taken)
+        shares = [mount for mount in shared_folders(self.repository, self.settings) if mount.target not in taken]
+        names = [str(mount.target.relative_to(root)) for mount in shares]
+        tracked = self.git("ls-tree", "-z", "--name-only", "--full-tree", head, "--", *names).fields() if names else ()
+        return made, tuple(mount for mount, name in zip(shares, names, strict=True) if name not in tracked)
 
 
 def _make_place_for(place: WorktreeDir, mount: Mount, root: Path) -> bool:
-    """Make the mount's place in the fresh checkout; False when tracked files have it."""
+    """Make the mount's place in the fresh checkout; False when tracked files have it, or a link leads away from it."""
     parts = mount.target.relative_to(root).parts
-    if ".." in parts or place.files.stat(parts) is not None:
+    try:
+        if ".." in parts or place.files.stat(parts) is not None:
+            return False
+        if not mount.source.is_dir():
+            place.files.write(parts, b"")
+        return not mount.source.is_dir() or place.files.make_folder(parts)
+    except ToolError:
         return False
-    if mount.source.is_dir():
-        return place.files.make_folder(parts)
-    place.files.write(parts, b"")
-    return True
 
 
 def _with_virtual_environment(box: SandboxSpec) -> SandboxSpec:

@@ -106,11 +106,15 @@ def test_shared_folders_are_read_only(repository: Path) -> None:
 
 @needs_bubblewrap
 def test_shared_folders_work_read_only_too(repository: Path) -> None:
-    """QC's read-only workspace has the shared folders as well."""
+    """QC's read-only workspace has the shared folders as well; one that git does not ignore is not shown, and said."""
+    commit(repository, {".gitignore": "node_modules/\n"})
+    (repository / "venv").mkdir()
+    (repository / "venv" / "seen").touch()
     (repository / "node_modules").mkdir()
     (repository / "node_modules" / "library.js").write_text("shared")
-    _, workspace = opened(repository)
-    assert workspace.run("cat node_modules/library.js", read_only=True).output == "shared"
+    workspaces, workspace = opened(repository)
+    assert workspace.run("cat node_modules/library.js; ls venv/seen", read_only=True).output.startswith("sharedls: ")
+    assert "venv is not shared with commands: git does not ignore it. Add it to .gitignore." in workspaces.remarks
 
 
 def test_tracked_folder_is_never_shadowed(repository: Path) -> None:

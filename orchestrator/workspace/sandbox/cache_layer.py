@@ -127,18 +127,23 @@ class CacheLayer:
         machine = ["--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "--bind", str(target), str(target)]
         view = str(self.work)
         copying = [program("cp"), "-a", "--", f"{view}/{name}", str(target)]
-        _copy([program("bwrap"), *machine, *sources, "--ro-overlay", view, "--", *copying])
+        _copy([program("bwrap"), *machine, *sources, "--ro-overlay", view, "--", *copying], "build caches")
 
 
 def copy_tree(source: Path, target: Path, *, linked: bool = False) -> None:
     """Copy what is in a folder, links as links, blocks shared where the file system can; `linked`: as hard links, for
     what nobody writes. Raises WorkspaceError, DiskFullError."""
     how = ("-al",) if linked else ("-a", *_SHARE_BLOCKS)
-    _copy([program("cp"), *how, "--", f"{source}/.", str(target)])
+    _copy([program("cp"), *how, "--", f"{source}/.", str(target)], "build caches")
 
 
-def _copy(argv: Sequence[str]) -> None:
+def copy_entry(source: Path, target: Path) -> None:
+    """Copy a file or a folder as one that is not there yet, links as links. Raises WorkspaceError, DiskFullError."""
+    _copy([program("cp"), "-a", *_SHARE_BLOCKS, "--", str(source), str(target)], str(source))
+
+
+def _copy(argv: Sequence[str], what: str) -> None:
     done = subprocess.run(argv, capture_output=True, check=False)
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace").strip()[-500:]
-        raise disk_error("build caches cannot be copied", said or f"exit code {done.returncode}")
+        raise disk_error(f"{what} cannot be copied", said or f"exit code {done.returncode}")
