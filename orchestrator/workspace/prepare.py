@@ -15,7 +15,7 @@ from pathlib import Path
 from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import ToolError, WorkspaceError
 from orchestrator.domain.progress import Phases
-from orchestrator.workspace.filesystem import file_lock, remove_if_free, replace_text, share_folder
+from orchestrator.workspace.filesystem import file_lock, remove_folder, remove_if_free, replace_text, share_folder
 from orchestrator.workspace.git import Git
 from orchestrator.workspace.sandbox import Sandbox
 from orchestrator.workspace.sandbox.cache_layer import copy_entry
@@ -56,11 +56,14 @@ class Prepared:
     def copy_into(self, place: WorktreeDir) -> None:
         """Where nothing can be mounted: a copy of each, where the workspace has nothing of its own. Raises
         WorkspaceError, DiskFullError."""
-        for number, path in enumerate(self.paths):
-            new = place.files.staging / f"prepared-{number}"
-            copy_entry(self.place.tree / path, new)
-            with suppress(ToolError):  # a link or a file of the tree is in the way
-                place.files.adopt(tuple(path.split("/")), new)
+        new = place.files.staging / "prepared"
+        for path in self.paths:
+            parts = tuple(path.split("/"))
+            with suppress(ToolError):  # a link of the tree is in the way
+                if place.files.stat(parts) is None:
+                    copy_entry(self.place.tree / path, new)
+                    place.files.adopt(parts, new)
+            remove_folder(new)
 
 
 @dataclass(frozen=True, slots=True)

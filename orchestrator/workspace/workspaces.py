@@ -85,7 +85,7 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
                 settings=self.settings,
                 held=held.pop_all(),
                 start=start_tree,
-                furnish=partial(self._box, place, prepared),
+                furnish=partial(self._box, place, head, prepared),
             )
 
     @property

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -61,7 +62,10 @@ class Sandbox:
         if spec.caches:
             spec.caches.stand()
         with _private(spec.scratch) as private:
-            result = run_bounded(command, lambda marker: _LAUNCHES[self.level](spec, command, private, marker), bounds)
+            launch = partial(_LAUNCHES[self.level], spec, command, private)
+            result = run_bounded(command, launch, bounds)
+            if result.ended == "not_started":  # what was to be shown or hidden may have gone meanwhile
+                result = run_bounded(command, launch, bounds)
             return replace(result, reports=read_reports(private / "reports")) if reports else result
 
 

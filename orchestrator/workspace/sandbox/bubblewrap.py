@@ -65,7 +65,7 @@ def _plan(spec: SandboxSpec, private: Path) -> dict[Path, list[str]]:
     """One mount for each path inside, the later rules over the earlier ones."""
     root = spec.shown_root
     plan = dict(_system())
-    plan |= {path: _hide(path) for path in spec.hidden if _is_below(path, plan)}
+    plan |= {path: _hide(path) for path in spec.hidden if path.exists() and _is_below(path, plan)}
     if spec.real_home != Path("/") and spec.real_home.exists():
         plan[spec.real_home] = ["--tmpfs", str(spec.real_home)]
     plan |= {path: _hide(path) for path in spec.masked if not path.is_relative_to(root)}
