@@ -34,6 +34,12 @@ def preamble_hash(*names: str) -> str:
     return hashlib.sha256("\0".join(map(_template, names)).encode()).hexdigest()[:16]
 
 
+def known_preambles(folder: str) -> frozenset[str]:
+    """The names of the templates in a folder of preambles/, such as `overlays/fix`."""
+    files = resources.files("preambles").joinpath(folder).iterdir()
+    return frozenset(file.name.removesuffix(".md") for file in files if file.name.endswith(".md"))
+
+
 @cache
 def _template(name: str) -> str:
     file = resources.files("preambles").joinpath(f"{name}.md")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agents.preambles import render_preamble
+from agents.preambles import known_preambles, render_preamble
 from agents.transcript import cut
 from orchestrator.domain.assignment import DependencyResult, RepeatedCall
 from orchestrator.domain.attempt import Check
@@ -17,6 +17,8 @@ _MOST_FINDINGS = 20
 _SENTENCE = 1_000
 _CHECK_CHARS = 4_000
 _DEPENDENCY_CHARS = 24_000  # of all dependencies' diffs together
+FIX_ADVICE = "overlays/fix"
+"""Where what is to be said of findings of one code stands, by the code."""
 _FENCE = re.compile(r"`{3,}")
 
 
@@ -110,6 +112,14 @@ def life_lines(found: Sequence[FindingLife]) -> list[str]:
     ordered = sorted(found, key=lambda life: -life.marks[-1][0] if life.marks else 0)
     more = [f"and {len(ordered) - _MOST_FINDINGS} more"] if len(ordered) > _MOST_FINDINGS else []
     return [*(f"{each.code} at {cut(each.locus, 200)}: {each.told}" for each in ordered[:_MOST_FINDINGS]), *more]
+
+
+def fix_advice(found: Iterable[Finding]) -> str:
+    """What is known of how to mend findings of these codes; nothing of most. A code may be a model's word, so it is
+    looked up among the names that there are."""
+    codes = dict.fromkeys(finding.code for finding in found if finding.blocking)
+    known = known_preambles(FIX_ADVICE)
+    return "\n\n".join(render_preamble(f"{FIX_ADVICE}/{code}") for code in codes if code in known)
 
 
 def repeated(calls: Sequence[RepeatedCall]) -> str:

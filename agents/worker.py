@@ -64,6 +64,7 @@ def _told(assignment: Assignment, brief: PromptText) -> str:
 
 def _sections(assignment: Assignment, brief: PromptText) -> str:
     found, failed = assignment.findings, assignment.failed_checks
+    fixers = assignment.fixers
     note, again, known = assignment.task.note, assignment.repeated, assignment.known_failures
     parts = (
         brief.dependencies(assignment.dependencies),
@@ -73,7 +74,9 @@ def _sections(assignment: Assignment, brief: PromptText) -> str:
         _course(assignment.course) if assignment.course else "",
         _notice(assignment.notice) if assignment.notice else "",
         render_preamble("overlays/repeated", calls=prompts.repeated(again)) if again else "",
+        render_preamble("overlays/fixed", commands=prompts.bullets(map(prompts.inline, fixers))) if fixers else "",
         render_preamble("overlays/findings", findings=prompts.findings(found)) if found else "",
+        prompts.fix_advice(found),
         render_preamble("overlays/failed_checks", checks=brief.checks(failed)) if failed else "",
     )
     return "\n\n".join(filter(None, parts))

@@ -67,6 +67,15 @@ def _sections() -> Iterator[str]:
             yield from _models()
         elif isinstance(section, type) and issubclass(section, BaseModel):
             yield _section(name, section, (name,))
+        else:
+            yield _tables(Setting((name,), info))
+
+
+def _tables(setting: Setting) -> str:
+    """A list of tables, with the fields of each."""
+    model = get_args(setting.field.annotation)[0]
+    inner = [_row(field, variable=f"in `{setting.variable}`") for field in settings_tree(model, setting.keys)]
+    return "\n".join([f"## `[[{setting.name}]]`", "", _sentence(model), "", _ROW, _row(setting), *inner, ""])
 
 
 def _section(title: str, model: type[BaseModel], above: tuple[str, ...]) -> str:

@@ -244,6 +244,25 @@ class RunSettings(_Section):
     """Seconds that a write waits for a graph that is away."""
 
 
+class FixerSettings(_Section):
+    """A command that mends what was found, run over rejected work before a model is asked, in the sandbox and within
+    the task's paths and diff budget. What it changes stays only where a second run changes nothing more, no file is
+    broken and nothing protected is touched. Where the checks that had failed then pass, no worker is asked."""
+
+    code: str = ""
+    """The finding's code that it is for, as `show` tells it."""
+    check: str = ""
+    """Or the verification command that it is for, as the plan has it, such as `ruff check .`."""
+    command: str = Field(min_length=1)
+    """What is run, such as `ruff check --fix .`."""
+
+    @model_validator(mode="after")
+    def _for_one(self) -> Self:
+        if bool(self.code) == bool(self.check):
+            raise ValueError("needs either a code or a check that it is for")
+        return self
+
+
 class Settings(_Section):
     """All of it. Environment over file, flags over environment; secrets come from the environment alone."""
 
@@ -257,3 +276,5 @@ class Settings(_Section):
     convergence: ConvergenceLimits = ConvergenceLimits()
     review: ReviewSettings = ReviewSettings()
     run: RunSettings = RunSettings()
+    fixers: tuple[FixerSettings, ...] = ()
+    """Commands that mend what was found before a model is asked, each a table `[[fixers]]`."""

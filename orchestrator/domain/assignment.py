@@ -65,6 +65,7 @@ class Assignment:
     repeated: tuple[RepeatedCall, ...] = ()
     notice: StageNotice | None = None
     course: Course | None = None
+    fixers: tuple[str, ...] = ()
     progress_every: int = 25
     surroundings: tuple[str, ...] = ()
     known_failures: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from orchestrator.domain.failure import ShownFailure, TestsSeen
 from orchestrator.domain.finding import Finding
+from orchestrator.domain.fix import Fix
 from orchestrator.domain.lifecycle import AttemptStatus, TaskStatus
 from orchestrator.domain.review import Review
 from orchestrator.domain.usage import Usage
@@ -35,9 +36,10 @@ Strategy = Literal["first", "after_stop", "after_rejection"]
 with the work that was rejected."""
 
 
-CheckPhase = Literal["verification", "merge", "baseline", "review"]
+CheckPhase = Literal["verification", "merge", "baseline", "review", "fixer"]
 """What a command is run over: the work that was handed in, its merge with the run's head, what was there before; or
-because QC cites it, over what QC saw: then it may fail as QC says that it does."""
+because QC cites it, over what QC saw: then it may fail as QC says that it does; or rejected work that a fixer is to
+mend: the fixer itself, and the checks that show what it has mended."""
 
 
 CheckOutcome = Literal["passed", "failed", "infrastructure"]
@@ -157,6 +159,7 @@ class AttemptResult:
     tree_after: str | None = None
     outcome: AttemptOutcome | None = None
     findings: tuple[Finding, ...] = ()
+    fixes: tuple[Fix, ...] = ()
     review: Review | None = None
     decision: Decision | None = None
     merge_decision: Decision | None = None

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from orchestrator.domain.attempt import AttemptResult, AttemptSummary, Check, Owner
 from orchestrator.domain.baseline import Baseline
 from orchestrator.domain.events import Event
+from orchestrator.domain.fix import Fix
 from orchestrator.domain.lifecycle import RunStatus
 from orchestrator.domain.plan import Plan, PlanningRound, Repository
 from orchestrator.domain.query import QueryResult
@@ -146,6 +147,9 @@ class GraphReader(Protocol):
 
     def review_bound_to(self, task_id: str, content_hash: str, *, after: int = 0) -> Review | None:
         """The newest verdict over a task that is bound to the same, of attempts with a number above `after`."""
+
+    def fixes(self, task_id: str) -> tuple[Fix, ...]:
+        """What was mended in a task, oldest first."""
 
     def accepted_calls(self, repository_id: str) -> Mapping[str, tuple[int, ...]]:
         """The tool calls of each accepted attempt in a repository, by the kind of its task."""

@@ -116,7 +116,7 @@ def recorded_pass(attempt: AttemptSummary, *, anew: bool = False) -> CheckPass |
         tuple(sorted(found.items())),
         decision.diff_hash,
         attempt.findings,
-        (check for check in attempt.checks if check.phase != "review"),
+        (check for check in attempt.checks if check.phase in ("verification", "merge")),
         attempt.qc_passed,
         id_=decision.pass_id,
         attempt=attempt.number,

@@ -10,6 +10,7 @@ from orchestrator.domain.attempt import AttemptSummary, Check, Decision
 from orchestrator.domain.baseline import Baseline
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.failure import Failure, ShownFailure
+from orchestrator.domain.fix import Fix
 from orchestrator.domain.lifecycle import check_transition
 from orchestrator.domain.run import Claim
 from orchestrator.domain.usage import Usage
@@ -110,6 +111,10 @@ class Attempts(ReviewRecords):
             )
 
         return self._connection.read(work)
+
+    def fixes(self, task_id: str) -> tuple[Fix, ...]:
+        """What was mended in a task, oldest first."""
+        return tuple(self._build(Fix, row["fix"]) for row in self._rows("fixes_read", taskId=task_id))
 
     def accepted_calls(self, repository_id: str) -> Mapping[str, tuple[int, ...]]:
         """The tool calls of each accepted attempt in a repository, by the kind of its task."""

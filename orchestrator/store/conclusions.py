@@ -66,6 +66,12 @@ class Conclusions(ReviewRecords):
         if decision is not None:
             row = self._row(decision, id=f"{id_}:decision", name=decision.decision)
             yield "decision_store", {"attemptId": id_, "decision": row}
+        if conclusion.fixes:
+            rows = [
+                self._row(fix, id=f"{id_}:fix{number}", name=f"{fix.code} in {fix.path}"[:60])
+                for number, fix in enumerate(conclusion.fixes)
+            ]
+            yield "fixes_store", {"taskId": claim.task.id, "rows": rows}
         if (first_seq := _first_seq(conclusion)) is not None:
             yield "stop_origin", {"attemptId": id_, "firstSeq": first_seq}
         if conclusion.merge_decision is not None:

@@ -84,6 +84,7 @@ class GraphStore:
         self.conclude = Conclusions(connection, redaction).conclude
         self.history = attempts.history
         self.attempt = attempts.attempt
+        self.fixes = attempts.fixes
         self.accepted_calls = attempts.accepted_calls
         writer = EventWriter(connection, redaction)
         self.record = writer.record

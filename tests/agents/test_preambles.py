@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agents.preambles import PreambleError, render_preamble
+from agents.preambles import PreambleError, known_preambles, render_preamble
+from agents.prompts import FIX_ADVICE
 
 
 def test_variables_are_filled_in_once() -> None:
@@ -34,4 +35,8 @@ def test_every_preamble_is_used() -> None:
     root = Path(str(resources.files("preambles")))
     names = {str(file.relative_to(root).with_suffix("")) for file in root.rglob("*.md")}
     code = "\n".join(file.read_text() for file in Path(str(resources.files("agents"))).rglob("*.py"))
-    assert {name for name in names if not re.search(rf'"{name}"', code)} == set()
+    left = {name for name in names if not re.search(rf'"{name}"', code)}
+    advised = {f"{FIX_ADVICE}/{code}" for code in known_preambles(FIX_ADVICE)}
+    assert left == advised
+    gates = "\n".join(file.read_text() for file in Path(str(resources.files("orchestrator.gates"))).rglob("*.py"))
+    assert {name for name in advised if f'"{name.rpartition("/")[2]}"' not in gates} == set(), "no gate has this code"

@@ -135,7 +135,7 @@ def _finding(finding: HeldFinding, *, fix: bool) -> Text:
 
 def _check(check: Check) -> Text:
     code = "" if check.exit_code is None else f" (exit {check.exit_code})"
-    what = {"review": "QC's evidence ", "merge": "check of the merge "}.get(check.phase, "check ")
+    what = {"review": "QC's evidence ", "merge": "check of the merge ", "fixer": "fixer "}.get(check.phase, "check ")
     text = Text.assemble(
         what, status_text(check.outcome), f" {clean(check.command)}{code} {duration(check.duration_ms)}"
     )
@@ -199,7 +199,7 @@ def failure_text(story: Timeline, *, codes: bool = False) -> str:
 
 
 def _last_output(story: Timeline) -> list[str]:
-    failed = [check for check in story.checks if check.outcome != "passed" and check.phase != "review"]
+    failed = [check for check in story.checks if check.outcome != "passed" and check.phase not in ("review", "fixer")]
     if failed:
         return [f"{clean(failed[-1].command)} said:", tail(failed[-1].output)]
     if story.findings:

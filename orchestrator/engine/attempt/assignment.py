@@ -82,6 +82,7 @@ def _assignment(
         previous=previous,
         repeated=_repeated(services, previous),
         notice=stage_notice(services, claim.task, start),
+        fixers=start.fixers,
         course=course([each for each in start.earlier if not resumes(each)]),
         progress_every=services.settings.guards.progress_every,
         surroundings=workspace.surroundings,
@@ -89,9 +90,9 @@ def _assignment(
 
 
 def _failed_checks(previous: AttemptSummary | None) -> tuple[Check, ...]:
-    """Those of the attempt before that are to be mended: neither what failed before it, nor what QC cited."""
-    checks = previous.checks if previous else ()
-    return tuple(c for c in checks if c.outcome != "passed" and not c.as_before and c.phase != "review")
+    """Those of the attempt before that are to be mended: not what failed before it, what QC cited or what mends."""
+    found = (c for c in (previous.checks if previous else ()) if c.outcome != "passed" and not c.as_before)
+    return tuple(check for check in found if check.phase not in ("review", "fixer"))
 
 
 def _repeated(services: Services, previous: AttemptSummary | None) -> tuple[RepeatedCall, ...]:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from orchestrator.domain.attempt import AttemptOutcome, AttemptSummary
 from orchestrator.domain.finding import Finding
+from orchestrator.domain.fix import Fix
 from orchestrator.gates.convergence import Convergence, rejected_passes
 from orchestrator.gates.convergence_limits import ConvergenceLimits
+from orchestrator.gates.fixes import proven_fixes
 from orchestrator.gates.lives import judge_returned, lives
 from orchestrator.gates.progress import (
     CheckPass,
@@ -32,6 +34,7 @@ class Motion:
     outcome: AttemptOutcome
     converged: Convergence
     findings: tuple[Finding, ...]
+    fixes: tuple[Fix, ...] = ()
 
 
 def motion_of(
@@ -42,23 +45,25 @@ def motion_of(
     limits: ConvergenceLimits,
 ) -> Motion:
     """What became of a task that stood at `converged`, by what is held against its attempt."""
-    seen, found = chained(rejected_passes(earlier)), _rejecting(end, held)
+    seen, found = chained(rejected_passes(earlier)), _pass_behind(end, held)
     own = end.verified.findings if end.verified else ()
     if found is None:  # it says nothing about failures
         outcome = outcome_of(end.status, seen, None, refused=False)
         return Motion(outcome=outcome, converged=replace(converged, trend=None), findings=own)
     known = [*(finding for attempt in earlier for finding in attempt.findings), *held]
     whole = chained((*seen, found))[-1]
+    rejected = end.status == "rejected"
     return Motion(
         outcome=outcome_of(end.status, seen, whole, refuses_change(held)),
-        converged=converged.observe(found, limits),
+        converged=converged.observe(found, limits) if rejected else replace(converged, trend=None),
         findings=(*own, *judge_returned(reappeared(seen, whole), lives((*seen, whole), known))),
+        fixes=proven_fixes(seen[-1], whole, known, end.changes) if seen else (),
     )
 
 
-def _rejecting(end: AttemptEnd, held: tuple[Finding, ...]) -> CheckPass | None:
-    """The check pass that rejects the attempt; None where it ended in another way."""
-    if end.status != "rejected" or end.verified is None:
+def _pass_behind(end: AttemptEnd, held: tuple[Finding, ...]) -> CheckPass | None:
+    """The check pass that the attempt came to; None where it ended without a verdict."""
+    if end.status not in ("rejected", "accepted") or end.verified is None:
         return None
     return check_pass(
         failure_counts(held),

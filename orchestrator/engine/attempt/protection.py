@@ -61,11 +61,13 @@ def protect(services: Services, plan: Plan, claim: Claim, start: Start, work: Wo
 
 
 @contextmanager
-def fresh_checkout(services: Services, claim: Claim, start: Start, checked: CheckedWork) -> Iterator[Workspace]:
+def fresh_checkout(
+    services: Services, claim: Claim, start: Start, checked: CheckedWork, name: str = "pass1"
+) -> Iterator[Workspace]:
     """A checkout of what was handed in, for the gates and for QC: so nothing counts that is not delivered, such as what
     the worker's commands left in ignored folders."""
     opened = services.workspaces.open(
-        f"{claim.attempt_id}:pass1", checked.tree, head=start.base, plan_id=claim.task.plan_id
+        f"{claim.attempt_id}:{name}", checked.tree, head=start.base, plan_id=claim.task.plan_id
     )
     with closing(opened) as checkout:
         yield checkout

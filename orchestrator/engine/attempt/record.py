@@ -19,6 +19,7 @@ from orchestrator.domain.run import Claim
 from orchestrator.domain.usage import Usage
 from orchestrator.domain.usage_limits import LEDGER, nearest_s
 from orchestrator.domain.verdict import Stop
+from orchestrator.domain.workspace import FileChange
 from orchestrator.engine.attempt.artefacts import write_artefacts_of
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded, attempt_result
 from orchestrator.engine.attempt.standing import effort_of
@@ -185,7 +186,9 @@ class AttemptRecord:
         earlier = start.earlier if start else counted_attempts(history, self._claim)
         effort = effort_of(self._services, self._claim, earlier, end.status, end.verified)
         return attempt_result(
-            replace(end, number=self._claim.number, first_seq=self._first_seq(end), effort=effort),
+            replace(
+                end, number=self._claim.number, first_seq=self._first_seq(end), effort=effort, changes=self._own(end)
+            ),
             task=task,
             policy=RetryPolicy(task.max_attempts, run.max_stopped_attempts, self._services.settings.convergence),
             earlier=earlier,
@@ -198,6 +201,12 @@ class AttemptRecord:
             commit=commit,
             head_before=head_before,
         )
+
+    def _own(self, end: AttemptEnd) -> tuple[FileChange, ...]:
+        """What the attempt itself has changed, where one before it was rejected."""
+        if end.verified is None or self.start is None or not self.start.earlier:
+            return ()
+        return self._services.workspaces.changes(self.start.begun, end.verified.tree)
 
     def _tell_lost(self) -> None:
         """One that was cancelled is over for whoever watches; one that was taken over goes on elsewhere."""

@@ -19,6 +19,7 @@ from orchestrator.domain.stop_reasons import next_step
 from orchestrator.domain.task import Task
 from orchestrator.domain.usage import Usage
 from orchestrator.domain.verdict import Stop
+from orchestrator.domain.workspace import FileChange
 from orchestrator.engine.attempt.motion import motion_of
 from orchestrator.engine.loop.metering import halts
 from orchestrator.gates.artefacts import completion_reasons
@@ -41,8 +42,8 @@ _NO_EFFORT = Effort()
 class AttemptEnd:
     """One way out of an attempt, with what the gates and QC said before it; `raised_before` is what QC raised in an
     answer before the `review`, where neither is a verdict. `stop` is the guard's word that ended it, `first_seq` where
-    what the guard saw began; `effort` is what the task has used with it; `halt` is the error that ends the whole run
-    with it, `trace` the traceback of a defect of ours."""
+    what the guard saw began; `effort` is what the task has used with it, `changes` are its own; `halt` is the error
+    that ends the whole run with it, `trace` the traceback of a defect of ours."""
 
     status: AttemptStatus
     stop_reason: str
@@ -56,6 +57,7 @@ class AttemptEnd:
     trace: str = ""
     number: int = 0
     effort: Effort = _NO_EFFORT
+    changes: tuple[FileChange, ...] = ()
 
     @classmethod
     def interrupted(
@@ -181,7 +183,8 @@ def attempt_result(
         commit=commit,
         head_before=head_before,
     )
-    return _with_reasons(replace(result, outcome=motion.outcome, findings=motion.findings), end, task)
+    result = replace(result, outcome=motion.outcome, findings=motion.findings, fixes=motion.fixes)
+    return _with_reasons(result, end, task)
 
 
 def _objection(end: AttemptEnd, earlier: Sequence[AttemptSummary]) -> Objection | None:

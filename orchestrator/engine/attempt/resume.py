@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from orchestrator.domain.attempt import AttemptSummary, Strategy
+from orchestrator.domain.attempt import AttemptSummary, Check, Strategy
 from orchestrator.domain.events import Event, ScopeDecided, ToolFinished
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.ports import Workspaces
@@ -56,6 +56,10 @@ class Start:
     last_event_at: datetime | None = None
     submitted: AttemptSummary | None = None
     earlier: tuple[AttemptSummary, ...] = ()
+    fixers: tuple[str, ...] = ()
+    """The commands that have mended something before a worker is asked."""
+    checked: tuple[Check, ...] = ()
+    """What they have shown to pass."""
 
     @property
     def stage(self) -> int:

@@ -13,6 +13,8 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.run import Claim
 from orchestrator.engine.attempt.assignment import do_work
 from orchestrator.engine.attempt.baseline import measure_baseline
+from orchestrator.engine.attempt.fixers import mend
+from orchestrator.engine.attempt.fixes import with_memory
 from orchestrator.engine.attempt.merge import merge
 from orchestrator.engine.attempt.protection import describe_protection, fresh_checkout, protect
 from orchestrator.engine.attempt.record import AttemptRecord, Deadlines
@@ -25,7 +27,8 @@ from orchestrator.engine.services import Services
 
 
 def run_attempt(services: Services, plan: Plan, claim: Claim, meter: Meter | None) -> AttemptResult | None:
-    """Resume, measure, work, verify, review, merge. Whatever ends it raises AttemptEnded; the record closes the node.
+    """Resume, measure, work (of fixers, of a worker), verify, review, merge. Whatever ends it raises AttemptEnded; the
+    record closes the node.
 
     None when another process has taken the task over. Raises the error that ends the whole run once the attempt is
     closed, and GraphError kinds: the graph is away, nothing more may happen, and the next process closes the attempt.
@@ -34,8 +37,11 @@ def run_attempt(services: Services, plan: Plan, claim: Claim, meter: Meter | Non
         start = record.start = find_start(services, claim)
         baseline = record.baseline = measure_baseline(services, plan, claim, start.base, Deadlines(None, meter))
         describe_protection(services, plan, claim, start)
-        work = take_over(start, record) or do_work(services, plan, claim, start, baseline, meter, record)
-        work = held_work(services, claim, start, work)
+        work = take_over(start, record)
+        if work is None:
+            start, work = mend(services, plan, claim, start, baseline, record.deadlines(meter), record)
+        work = work or do_work(services, plan, claim, start, baseline, meter, record)
+        work = with_memory(services, plan, claim, start, held_work(services, claim, start, work))
         deadlines = record.deadlines(meter)
         checked = protect(services, plan, claim, start, work)
         with fresh_checkout(services, claim, start, checked) as checkout:

@@ -41,7 +41,7 @@ def verify(
     """The gates over the work: scope, protected files, size, declared outputs, then the verification commands. Raises
     AttemptEnded when they find something that blocks, or cannot tell."""
     cut_off = start.submitted.checks if start.submitted else ()  # of one that was cut off after its checks
-    known = _with_tests(services, (check for check in cut_off if check.phase != "review"))
+    known = _with_tests(services, (check for check in (*cut_off, *start.checked) if check.phase != "review"))
     checks = run_checks(
         services,
         claim,
