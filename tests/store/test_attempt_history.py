@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 from orchestrator.domain.attempt import Owner
 from orchestrator.domain.events import GuardCounters
+from orchestrator.domain.fix import Fix
 from orchestrator.domain.plan import PlanningRound
 from orchestrator.domain.usage import total_usage
 from orchestrator.store.graph_store import GraphStore
@@ -24,6 +26,21 @@ def test_accepted_attempts_tell_their_calls_by_kind(any_graph: GraphStore) -> No
     assert any_graph.conclude(first, replace(conclusion, usage=usage))
     any_graph.conclude(second, unfinished())
     assert any_graph.accepted_calls(plan.repository.id) == {first.task.kind: (7,)}
+
+
+def test_a_task_keeps_what_was_mended_in_it(any_graph: GraphStore) -> None:
+    """Oldest first, as it was written, however often the conclusion is repeated."""
+    _, run = opened(any_graph, 1)
+    claim = claimed(any_graph, run)
+    assert any_graph.fixes(claim.task.id) == ()
+    made: dict[str, Any] = {"code": "naming", "locus": "a.py", "fingerprint": "f1:0", "path": "a.py", "attempt": 1}
+    fixes = tuple(
+        Fix(**made, blob_before=blob, blob_after="b2", verified_by="p", found_by="review") for blob in ("", "b1")
+    )
+    result = replace(unfinished(), outcome="progress", fixes=fixes)
+    assert any_graph.conclude(claim, result) and any_graph.conclude(claim, result)
+    assert any_graph.fixes(claim.task.id) == fixes
+    assert any_graph.attempt(claim.attempt_id).outcome == "progress"
 
 
 def test_spans_end_with_the_last_fact_of_an_attempt_that_died(any_graph: GraphStore) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from orchestrator.domain.attempt import AttemptOutcome, AttemptSummary
+from orchestrator.domain.attempt import AttemptOutcome, AttemptResult, AttemptSummary
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.fix import Fix
 from orchestrator.gates.convergence import Convergence, rejected_passes
@@ -35,6 +35,10 @@ class Motion:
     converged: Convergence
     findings: tuple[Finding, ...]
     fixes: tuple[Fix, ...] = ()
+
+    def told_in(self, result: AttemptResult) -> AttemptResult:
+        """The attempt's result with it."""
+        return replace(result, outcome=self.outcome, findings=self.findings, fixes=self.fixes)
 
 
 def motion_of(

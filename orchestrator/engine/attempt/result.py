@@ -183,8 +183,7 @@ def attempt_result(
         commit=commit,
         head_before=head_before,
     )
-    result = replace(result, outcome=motion.outcome, findings=motion.findings, fixes=motion.fixes)
-    return _with_reasons(result, end, task)
+    return _with_reasons(motion.told_in(result), end, task)
 
 
 def _objection(end: AttemptEnd, earlier: Sequence[AttemptSummary]) -> Objection | None:
