@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from orchestrator.domain.fix import Fix
 from orchestrator.domain.graph_ports import GraphReader
 from orchestrator.domain.lives import FindingLife
 from orchestrator.domain.plan import Plan
@@ -22,13 +23,15 @@ MANY_CALLS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskReport:
-    """One task of the run: its attempts in it, what they used, what stopped them, and the lives of its findings."""
+    """One task of the run: its attempts in it, what they used, what stopped them, the lives of its findings, and
+    what was mended."""
 
     state: TaskState
     attempts: tuple[ResultRow, ...]
     used: TaskEffort | None
     stops: tuple[ResultRow, ...]
     lives: tuple[FindingLife, ...]
+    fixes: tuple[Fix, ...]
     diagnosis: ResultRow
 
     @property
@@ -116,5 +119,6 @@ def _task(
         used=used.get(state.task.key),
         stops=tuple(stop for stop in stops if stop["attempt"] in ids),
         lives=finding_lives(history),
+        fixes=reader.fixes(state.task.id) if attempts else (),
         diagnosis=ask_first(reader, "task_diagnosis", task=state.task.id) if state.status == "failed" else {},
     )

@@ -16,6 +16,7 @@ from orchestrator.domain.failure import Failure, ShownFailure
 from orchestrator.domain.finding import Finding
 from orchestrator.gates.convergence import convergence, courses
 from orchestrator.gates.convergence_limits import ConvergenceLimits
+from orchestrator.gates.failure_report import failure_report
 from orchestrator.gates.lives import course, finding_lives, judge_returned, lives
 from orchestrator.gates.progress import (
     CheckPass,
@@ -27,6 +28,7 @@ from orchestrator.gates.progress import (
     refuses_change,
     trend_of,
 )
+from orchestrator.gates.retry import Exhausted
 from tests.support.samples import attempt_summary
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -158,6 +160,17 @@ def test_a_finding_that_is_back_is_named_with_its_attempts() -> None:
         "oscillation",
         "a.py",
         False,
+    )
+
+
+def test_a_task_that_ran_out_tells_when_what_failed_had_gone() -> None:
+    """What came and went is told with its attempts; what was only there so long, by their number."""
+    history, held = [rejected(1, "a"), rejected(2, "b"), rejected(3, "b")], rejected(4, "a", "b").findings
+    why = Exhausted("attempts_exhausted", 4, 4)
+    report = failure_report(why, history, attempt_summary(number=4, status="rejected"), held, NOW)
+    assert report.open_findings == (
+        "check_failed:  (in 2 attempts: new in attempt 1, gone in 2, there in 4)",
+        "check_failed:  (in 3 attempts)",
     )
 
 

@@ -109,4 +109,4 @@ def test_a_fix_that_comes_undone_is_found_and_blocked(story: Story, model: Serve
     assert found["m"] == "state.txt is again what it was before attempt 2 mended naming at state.txt."
     assert story.ask("MATCH (:Attempt {number: 3})-[:REVIEWED_BY]->(v) RETURN v") == []
     assert any("On `fix_undone`: an earlier attempt changed this file" in str(body) for body in served.requests)
-    assert "naming at state.txt: new in attempt 1, gone in 2; attempt 2 mended it" in story.ok("report")
+    assert "naming at state.txt: new in attempt 1, gone in 2; attempt 2 mended it in state.txt" in story.ok("report")

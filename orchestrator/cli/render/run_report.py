@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from orchestrator.cli.render.text import count, duration, ended_by, money, one_line, spent_in_all, tokens
+from orchestrator.domain.lives import FindingLife
 from orchestrator.domain.query import ResultRow
 from orchestrator.reports.run_report import RunReport, SuccessFigures, TaskReport
 
@@ -117,13 +118,20 @@ def _stops(task: TaskReport) -> Iterator[str]:
     yield from (f"- attempt {row['number']}: {_plain(row['stopDetail'])}" for row in said)
 
 
+def _mended(task: TaskReport, life: FindingLife) -> str:
+    """Which attempt has mended it, and in which files; nothing of what is still there."""
+    number, mark = life.marks[-1]
+    if mark != "gone":
+        return ""
+    files = {fix.path: None for fix in task.fixes if (fix.fingerprint, fix.attempt) == (life.fingerprint, number)}
+    return f"; attempt {number} mended it" + (f" in {_plain(', '.join(files), 300)}" if files else "")
+
+
 def _findings(task: TaskReport) -> Iterator[str]:
     if not task.lives:
         return
     yield from ("", "Findings, and what became of them:", "")
     for life in task.lives[:_MOST_LIVES]:
-        gone = [number for number, mark in life.marks if mark == "gone"]
-        mended = f"; attempt {gone[-1]} mended it" if life.marks[-1][1] == "gone" else ""
-        yield f"- {_plain(life.code)} at {_plain(life.locus, 200)}: {life.told}{mended}"
+        yield f"- {_plain(life.code)} at {_plain(life.locus, 200)}: {life.told}{_mended(task, life)}"
     if len(task.lives) > _MOST_LIVES:
         yield f"- and {len(task.lives) - _MOST_LIVES} more"
