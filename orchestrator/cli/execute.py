@@ -14,6 +14,7 @@ from orchestrator.cli.signals import signals_of
 from orchestrator.cli.values import Duration, json_option
 from orchestrator.domain.review import TOLERANCES
 from orchestrator.engine import runs
+from orchestrator.engine.programs import require_programs
 from orchestrator.planning.dag import generations
 from orchestrator.reports.status import plan_status
 from orchestrator.reports.timeline import attempt_timeline
@@ -162,6 +163,7 @@ def _preview(app: App, plan: Plan, options: runs.ExecuteOptions, as_json: bool) 
     from orchestrator.cli.render.screen import present
 
     services = app.services()
+    require_programs(services, plan)
     ahead = runs.outlook(services, plan, options)
     for each in ahead.left:
         say(line(each))

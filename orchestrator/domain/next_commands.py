@@ -17,12 +17,15 @@ _MODEL = frozenset({"no_action", "malformed_calls", "review_error", "model_error
 _MORE = 1.5  # times the budget that was not enough
 
 
-def next_commands(code: str, status: TaskStatus, *, plan: str, task: str, budget: int) -> tuple[str, ...]:
-    """What to paste after an attempt's end with this stop code, in order, where its task has this status; nothing where
-    nothing is to be done. `task` is the id or key by which the command line knows the task, `budget` was the attempt's
-    in tool calls."""
+def next_commands(
+    code: str, status: TaskStatus, *, plan: str, task: str, budget: int, task_code: str | None = None
+) -> tuple[str, ...]:
+    """What to paste after an attempt's end with this stop code, in order, where its task has this status and ended with
+    `task_code`, if it has; nothing where nothing is to be done. `task` is the id or key by which the command line knows
+    the task, `budget` was the attempt's in tool calls."""
     if status not in RETRIED:
         return ()
+    code = task_code if task_code in _ANOTHER_WAY else code
     looks = ("orchestrate doctor --model",) if code in _MODEL else ()
     goes_on = execute_command(plan) if status == "pending" else retry_command(code, task, budget)
     return (*looks, goes_on)

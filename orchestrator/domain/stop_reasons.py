@@ -213,20 +213,20 @@ _TASK = (
     StopReason(
         "attempts_exhausted",
         "no attempt is left",
-        "{observed} attempts ended without accepted work; {limit} that end so are allowed.",
+        "Attempts that ended without accepted work: {observed}; allowed: {limit}.",
         "`orchestrate show` has the open findings; split the task, or retry it with a note or another model.",
     ),
     StopReason(
         "stops_exhausted",
         "stopped {times}, no {next} try",
-        "{observed} attempts were stopped by a bound; {limit} are allowed.",
+        "Attempts that a bound stopped: {observed}; allowed: {limit}.",
         "Split the task, or retry it with a larger budget, a note or another model.",
     ),
     StopReason(
         "not_converging",
         "its attempts came no nearer",
-        "{observed} check passes came no nearer to an end: the same failures stayed or came back, up to stage {limit}, "
-        "the last.",
+        "Check passes that came no nearer to an end: {observed}. The same failures stayed or came back, up to stage "
+        "{limit}, the last.",
         "`orchestrate show` has what stays open and how often; split the task, or retry it with a note, another model "
         "or a larger budget. It is not tried again unchanged.",
     ),

@@ -19,9 +19,11 @@ from orchestrator.engine.loop.conversation import ConversationResult
 from orchestrator.engine.loop.dialogue import Dialogue, converse
 from orchestrator.engine.loop.progress import ProgressFeed
 from orchestrator.engine.no_plan import MOST_ROUNDS, MOST_SILENT_ROUNDS, no_plan
+from orchestrator.engine.programs import missing_in
 from orchestrator.engine.services import Services
 from orchestrator.planning.plan_file import PlanFile
 from orchestrator.planning.preflight import Preflight, judge_plan
+from orchestrator.planning.programs import MissingPrograms
 from orchestrator.planning.validate import Defect, Examined, examine_submission
 
 
@@ -42,7 +44,8 @@ def plan_from_file(
     """Judge and store a plan written by hand (or by another PM). Needs no model. Raises PlanFileError."""
     file = _verified(services, examined.ready())
     plan_id = services.ids.new("p")
-    judged = _judge(services, file, repository.id, plan_id, services.workspaces.files_of(base_commit))
+    missing = missing_in(services, file, base_commit)
+    judged = _judge(services, file, repository.id, plan_id, services.workspaces.files_of(base_commit), missing)
     plan = _plan(services, repository, base_commit, plan_id, file, judged, Usage(), "")
     if store:
         services.writer.register_repository(repository)
@@ -94,7 +97,7 @@ def _rounds(services: Services, draft: Plan, workspace: Workspace, *, store: boo
         previous = dialogue.result.arguments
         file, defects = _read(dialogue.result, draft.goal, assignment.repository_files)
         file = file and _verified(services, file)
-        judged = _judge(services, file, draft.repository.id, draft.id, assignment.repository_files) if file else None
+        judged = _judged(services, file, draft, assignment.repository_files, workspace) if file else None
         defects = defects or (_defects(judged) if judged else ())
         _round_ended(services, draft, number, dialogue, len(file.tasks) if file else 0, defects, store=store)
         if file and judged:
@@ -170,7 +173,19 @@ def _verified(services: Services, file: PlanFile) -> PlanFile:
     return file.model_copy(update={"verification": commands})
 
 
-def _judge(services: Services, file: PlanFile, repository_id: str, plan_id: str, files: tuple[str, ...]) -> Preflight:
+def _judged(services: Services, file: PlanFile, draft: Plan, files: tuple[str, ...], workspace: Workspace) -> Preflight:
+    missing = missing_in(services, file, draft.base_commit, workspace)
+    return _judge(services, file, draft.repository.id, draft.id, files, missing)
+
+
+def _judge(
+    services: Services,
+    file: PlanFile,
+    repository_id: str,
+    plan_id: str,
+    files: tuple[str, ...],
+    missing: MissingPrograms,
+) -> Preflight:
     settings = services.settings
     return judge_plan(
         file,
@@ -180,6 +195,7 @@ def _judge(services: Services, file: PlanFile, repository_id: str, plan_id: str,
         budgets=settings.budgets,
         repository_files=files,
         history=services.reader.accepted_calls(repository_id),
+        missing=missing,
     )
 
 

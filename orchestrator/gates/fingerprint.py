@@ -6,10 +6,11 @@ import hashlib
 
 from orchestrator.domain.normalise import fingerprint_text
 
-ALGORITHM = "f1"
+_ALGORITHM = "f1"
+"""How fingerprints of findings are made; those of failures have a version of their own."""
 
 
 def fingerprint(code: str, locus: str, text: str = "") -> str:
     """`f1:` and 16 hex digits; equal for messages that differ in dates, durations or line numbers alone."""
-    parts = "\x1f".join((ALGORITHM, code, locus, fingerprint_text(text) if text else ""))
-    return f"{ALGORITHM}:{hashlib.sha256(parts.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    parts = "\x1f".join((_ALGORITHM, code, locus, fingerprint_text(text) if text else ""))
+    return f"{_ALGORITHM}:{hashlib.sha256(parts.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"

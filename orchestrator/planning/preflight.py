@@ -23,6 +23,7 @@ from orchestrator.planning.exit_status import always_succeeds
 from orchestrator.planning.graph_checks import command_refusal
 from orchestrator.planning.loosened import loosened_bounds
 from orchestrator.planning.plan_file import PlanFile, TaskFile
+from orchestrator.planning.programs import NONE_MISSING, MissingPrograms
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +49,18 @@ def judge_plan(
     budgets: Budgets,
     repository_files: Iterable[str] = (),
     history: Mapping[str, Sequence[int]] = MappingProxyType({}),
+    missing: MissingPrograms = NONE_MISSING,
 ) -> Preflight:
     """Every task with its assessment and the status that it is stored with. `repository_files` are the paths of the
-    base commit, `history` the tool calls of the repository's accepted attempts by the kind of their task."""
+    base commit, `history` the tool calls of the repository's accepted attempts by the kind of their task, `missing` the
+    programs that commands do not find."""
     files = frozenset(repository_files)
-    refusals = _refused(verification=plan.verification, full_verification=plan.full_verification)
+    refusals = _refused(missing, verification=plan.verification, full_verification=plan.full_verification)
     plan_level = any(executable(command) is None for command in plan.verification)
     judge = _Judge(plan_id, thresholds, budgets, files, history)
-    tasks = tuple(judge.planned(task, ids.new("t"), _refusals(task, plan_level=plan_level)) for task in plan.tasks)
+    tasks = tuple(
+        judge.planned(task, ids.new("t"), _refusals(task, missing, plan_level=plan_level)) for task in plan.tasks
+    )
     warnings = (*_unreadable(plan, files), *_idle(plan), *_contended(plan), *_proves_nothing(plan))
     return Preflight(tasks, refusals, warnings)
 
@@ -139,17 +144,22 @@ def _allowed(task: TaskFile, files: frozenset[str]) -> tuple[str, ...]:
     return tuple(literal(pattern) if pattern in known else pattern for pattern in task.allowed_paths)
 
 
-def _refusals(task: TaskFile, *, plan_level: bool) -> tuple[str, ...]:
+def _refusals(task: TaskFile, missing: MissingPrograms, *, plan_level: bool) -> tuple[str, ...]:
     if not task.verification and not plan_level:
         return ("no executable verification, its own or the plan's: give a command whose exit code is the answer",)
-    return _refused(verification=task.verification)
+    return _refused(missing, verification=task.verification)
 
 
-def _refused(**fields: Sequence[str]) -> tuple[str, ...]:
+def _refused(missing: MissingPrograms, **fields: Sequence[str]) -> tuple[str, ...]:
     """What nobody can execute, each with its field: `verification[0]: nobody can execute ...`."""
     listed = ((f"{name}[{at}]", command) for name, commands in fields.items() for at, command in enumerate(commands))
-    judged = ((place, command, executable(command)) for place, command in listed)
-    return tuple(f"{place}: {command_refusal(command, reason)}" for place, command, reason in judged if reason)
+    judged = ((place, _refusal(command) or missing.told(command)) for place, command in listed)
+    return tuple(f"{place}: {refusal}" for place, refusal in judged if refusal)
+
+
+def _refusal(command: str) -> str | None:
+    reason = executable(command)
+    return command_refusal(command, reason) if reason else None
 
 
 def _verification(task: TaskFile, assessment: Assessment) -> tuple[str, ...]:

@@ -149,7 +149,12 @@ def _next(reader: GraphReader, place: ResultRow, attempt: AttemptSummary) -> tup
         return ()
     known = place["key"] if reader.newest_plan(place["repository"]) == place["plan"] else place["task"]
     return next_commands(
-        attempt.stop_reason, place["status"], plan=place["plan"], task=known, budget=attempt.tool_call_budget
+        attempt.stop_reason,
+        place["status"],
+        plan=place["plan"],
+        task=known,
+        budget=attempt.tool_call_budget,
+        task_code=place["reason"],
     )
 
 

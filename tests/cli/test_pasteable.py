@@ -88,6 +88,11 @@ def test_what_must_change_is_filled_in() -> None:
         "orchestrate retry tally --note 'Take another way than the one that ended as: got no new result.'",
     )
     assert ended["malformed_calls"] == ("orchestrate doctor --model", "orchestrate retry tally")
+    [again] = next_commands("gate_failed", "failed", plan="p1", task="t", budget=20, task_code="not_converging")
+    assert (
+        again
+        == "orchestrate retry t --note 'Take another way than the one that ended as: its attempts came no nearer.'"
+    )
     assert next_commands("gate_failed", "pending", plan="p1", task="tally", budget=20) == ("orchestrate execute p1",)
 
 

@@ -109,7 +109,7 @@ def test_a_failure_report_tells_every_attempt_and_what_to_do_with_the_task() -> 
         "attempt 2: rejected, gate_failed. `x` exited with 1.",
     )
     assert found.actions == (TASK_STOPS["attempts_exhausted"].next_step,)
-    assert found.summary.startswith("2 attempts ended without accepted work;")
+    assert found.summary.startswith("Attempts that ended without accepted work: 2; allowed:")
     assert found.summary.endswith(" The last one: rejected, checks failed.")
 
 

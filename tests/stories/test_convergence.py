@@ -92,7 +92,7 @@ def test_a_constant_failure_ends_its_task_at_the_fourth_check_pass(story: Story,
     assert (row["s"], row["r"]) == ("failed", "not_converging")
     report = row["d"]["properties"]
     assert report["attempts"] == len(report["tried"]) == 4
-    assert "4 check passes" in report["summary"]
+    assert "no nearer to an end: 4." in report["summary"]
     assert report["openFindings"] and "(in 4 attempts)" in report["openFindings"][0]
     assert any("retry it with a note" in action for action in report["actions"])
 

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from tests.stories.conftest import Serve
-from tests.support.scripts import Conversation, call, script
-from tests.support.story import Story
+from tests.support.scripts import Conversation, call, plan_of, script, task
+from tests.support.story import Story, complaint
 
 TESTS = ["python3 -m unittest -q"]
 ROUNDS = (
@@ -161,3 +161,22 @@ def test_a_dry_run_without_a_plan_names_no_stored_one(story: Story, model: Serve
 
     assert done.returncode == 3
     assert "orchestrate show" not in done.stderr
+
+
+def test_a_program_that_commands_do_not_find_refuses_the_plan(story: Story) -> None:
+    """A word that is no program costs no attempt: its place in the file, its name, where it was looked for and the way
+    out are told at once, beside what is found; and again before an execution of a plan that was made elsewhere."""
+    verification = "python3 -m unittest -q && no-such-later"
+    plan = plan_of(task("subtract", more="    verification: [no-such-tool --all]\n"), verification=verification)
+    path = story.repository.parent / "plan.yaml"
+    path.write_text(plan)
+
+    said = story.run("plan", "--file", str(path))
+
+    assert said.returncode == 3
+    assert "subtract: verification[0]: 'no-such-tool --all' needs 'no-such-tool'" in said.stderr
+    assert "Looked at: /" in said.stderr and "sandbox.read_paths" in said.stderr and "no-such-later" not in said.stderr
+    story.environ["ORCHESTRATE_WORKSPACE_PREPARE"] = '["true"]'
+    story.plan(plan)  # what is prepared may make it
+    del story.environ["ORCHESTRATE_WORKSPACE_PREPARE"]
+    assert "needs 'no-such-tool'" in complaint(story.run("execute", "--dry-run"), 3)

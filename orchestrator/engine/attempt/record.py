@@ -214,6 +214,7 @@ class AttemptRecord:
         lost = self._services.reader.attempt(claim.attempt_id)
         if lost.status != "cancelled":
             return
+        write_artefacts_of(self._services, claim.task, self.baseline)
         spent = self._spent()
         self._services.listener(
             AttemptFinished(

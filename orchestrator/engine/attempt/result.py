@@ -204,7 +204,12 @@ def _with_reasons(result: AttemptResult, end: AttemptEnd, task: Task) -> Attempt
         return told
     advice = result.diagnosis.actions if result.diagnosis else (halted or next_step(end.stop_reason),)
     commands = next_commands(
-        end.stop_reason, result.task_status, plan=task.plan_id, task=task.id, budget=task.tool_call_budget
+        end.stop_reason,
+        result.task_status,
+        plan=task.plan_id,
+        task=task.id,
+        budget=task.tool_call_budget,
+        task_code=result.task_stop_reason,
     )
     report = error_report(
         reason=end.stop_reason,
