@@ -234,8 +234,8 @@ _TASK = (
         "review_not_converging",
         "QC rejects it over and over",
         "QC has rejected {observed} attempts for the same, or for nothing that has a place; {limit} end a task.",
-        "Read the reviews with `orchestrate show`. Where QC is right, say with `orchestrate retry --note` what is "
-        "wanted; where it is not, give it another model (models.verifier). It is not tried again unchanged.",
+        "Read the reviews with `orchestrate show`. Where QC is right, retry it with a note that says what is wanted; "
+        "where it is not, give it another model (models.verifier). It is not tried again unchanged.",
     ),
     StopReason(
         "dependency_failed",
