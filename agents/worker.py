@@ -108,6 +108,9 @@ def _came_to(attempt: PastAttempt) -> str:
 
 
 def _previous(previous: AttemptSummary, brief: PromptText) -> str:
+    if previous.status == "accepted":
+        summary = brief.excerpt("previous-summary", previous.worker_output, _GOAL_CHARS)
+        return render_preamble("overlays/previous_accepted", number=previous.number, summary=summary)
     return render_preamble(
         "overlays/previous_rejected" if previous.status == "rejected" else "overlays/previous_stopped",
         number=previous.number,

@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("report", "Write what became of a run, as Markdown."),
     "diff": ("diff", "Print what a run or a task has changed."),
     "retry": ("retry", "Have a task that has ended tried again."),
+    "review": ("review", "Have QC look again at what was accepted."),
     "cancel": ("cancel", "Cancel a run or a task, from any shell."),
     "query": ("query", "Ask the graph in Cypher, or by a saved query."),
     "calibrate": ("calibrate", "Replay past attempts under other limits."),

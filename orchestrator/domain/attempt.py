@@ -23,7 +23,8 @@ from orchestrator.domain.workspace import FileChange
 @dataclass(frozen=True, slots=True)
 class Owner:
     """Whose facts are recorded: an attempt, or its review, or a planning round. A write with a stale fence is
-    refused; `attempt_id` is the fenced attempt of a review, and None for a planning round."""
+    refused; `attempt_id` is the fenced attempt of a review, and None for a planning round and for a review of an
+    attempt that is over."""
 
     label: Literal["Attempt", "Review", "PlanningRound"]
     id: str

@@ -78,8 +78,11 @@ class GraphWriter(Protocol):
     def record_review(self, claim: Claim, review: Review) -> None:
         """Create or complete the Review node, with what QC judged and raised."""
 
+    def record_later_review(self, attempt_id: str, review: Review) -> None:
+        """The same for an attempt that was accepted, and which nobody holds."""
+
     def retry_task(self, plan_id: str, retry: Retry) -> None:
-        """Make a task pending and record the retry. Raises TransitionError."""
+        """Make a task pending and record the retry; a completed one only for a review. Raises TransitionError."""
 
     def cancel_task(self, task_id: str, at: datetime) -> bool:
         """Cancel a task and its live attempt. False for one that has ended."""

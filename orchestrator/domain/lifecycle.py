@@ -16,7 +16,7 @@ TASK: Mapping[str, frozenset[str]] = {
     "pending": frozenset({"running", "rejected", "blocked", "cancelled"}),
     "running": frozenset({"awaiting_qc", "pending", "failed", "cancelled"}),
     "awaiting_qc": frozenset({"completed", "pending", "failed", "cancelled"}),
-    "completed": frozenset({"pending"}),  # only by `execute --fresh`: a new run from the plan's base
+    "completed": frozenset({"pending"}),  # by `execute --fresh`, a new run from the plan's base, or `review --reopen`
     "failed": frozenset({"pending"}),
     "blocked": frozenset({"pending", "cancelled"}),
     "rejected": frozenset({"pending", "cancelled"}),

@@ -76,7 +76,7 @@ class Criterion:
 class Review:
     """QC's answer. `passed` is the rule's verdict over it, not the model's claim alone; None as long as there is no
     verdict. `content_hash` is what the verdict is bound to, and `cached` says that it was taken over from an earlier
-    review that is bound to the same."""
+    review that is bound to the same. `afterwards`: a person asked for it when the work had been accepted."""
 
     id: str
     passed: bool | None
@@ -91,5 +91,6 @@ class Review:
     duration_ms: float
     at: datetime
     cached: bool | None = None
+    afterwards: bool | None = None
     criteria: tuple[Criterion, ...] = ()
     findings: tuple[Finding, ...] = ()

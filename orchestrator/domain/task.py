@@ -94,6 +94,8 @@ class Retry:
     model: str | None = None
     from_tree: str | None = None
     from_base: str | None = None
+    review_id: str | None = None
+    """The review that a completed task is opened again for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

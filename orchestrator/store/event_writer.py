@@ -209,7 +209,8 @@ def _step(tx: Transaction, owner: Owner, attempt_id: str | None, events: Sequenc
     rows = {name: batch.get(name, []) for name in STEP}
     at = iso(events[-1].at)
     if attempt_id is None:
-        if not tx.run("round_step", ownerId=owner.id, at=at, **rows):
+        step = "review_step" if owner.label == "Review" else "round_step"
+        if not tx.run(step, ownerId=owner.id, at=at, **rows):
             raise GraphError(f"{owner.label} {owner.id} is not in the graph.")
     elif not tx.run(
         "attempt_step", ownerId=owner.id, attemptId=attempt_id, fence=owner.fence, live=LIVE, at=at, **rows

@@ -79,6 +79,7 @@ class GraphStore:
         reviews = Reviews(connection, redaction)
         self.begin_review = reviews.begin_review
         self.record_review = reviews.record_review
+        self.record_later_review = reviews.record_later_review
         self.review_of = reviews.review_of
         self.review_bound_to = reviews.review_bound_to
         self.conclude = Conclusions(connection, redaction).conclude

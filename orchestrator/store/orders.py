@@ -33,10 +33,13 @@ class Orders(Records):
             self._reopen(tx, plan_id, retry)
             dependents = [found["id"] for found in tx.run("dependents_lock", ids=[retry.task_id], by=retry.id)]
             status = tx.run("task_lock", taskId=retry.task_id, by=retry.id)[0]["status"]
-            if status not in RETRIED:
+            if status not in RETRIED and not (status == "completed" and retry.review_id):
                 raise TransitionError(f"A task that is {status} cannot be retried; allowed: {sorted(RETRIED)}")
             anew = status != "pending" or retry.from_tree is not None
             tx.run("retry_store", taskId=retry.task_id, retry=row, changes=changes, anew=anew)
+            if retry.review_id:
+                tx.run("plan_status", planId=plan_id, status="ready")
+                tx.run("dependents_wait", ids=dependents)
             tx.run("dependents_ready", ids=[retry.task_id])
             release_dependents(tx, retry.task_id, dependents)
 

@@ -56,6 +56,17 @@ class Reviews(ReviewRecords):
         """Create or complete the Review node, with what QC judged and raised. Raises StaleFenceError."""
         self._store(claim, list(self._review_statements(claim.attempt_id, review)))
 
+    def record_later_review(self, attempt_id: str, review: Review) -> None:
+        """Create or complete a review of an attempt that was accepted, with what QC judged and raised: nothing of the
+        attempt changes, so no fence is needed."""
+
+        def work(tx: Transaction) -> None:
+            for name, parameters in statements:
+                tx.run(name, **parameters)
+
+        statements = list(self._review_statements(attempt_id, review))
+        self._connection.write(work)
+
     def review_of(self, attempt_id: str) -> Review | None:
         """The attempt's newest review that came to a verdict, else its newest."""
         return self._connection.read(lambda tx: self._read(tx, tx.run("review_read", attemptId=attempt_id)))

@@ -23,6 +23,7 @@ CALLS = {
     "report": ("report",),
     "diff": ("diff", "median"),
     "retry": ("retry", "median"),  # completed: refused, so that the demo stays as it was
+    "review": ("review", "durations"),  # nothing of it was accepted: refused
     "cancel": ("cancel", "nosuch"),
     "query": ("query", "-", "--format", "csv"),
     "calibrate": ("calibrate", "--replay", "limits.toml", "--json"),

@@ -23,6 +23,7 @@ NAMES = (
     "most-expensive",
     "qc-scores",
     "recurring-failures",
+    "review-metrics",
     "running-now",
     "why-failed",
 )
@@ -56,6 +57,7 @@ ANSWERS: dict[str, list[list[Any]]] = {
     ],
     "qc-scores": [["m", "q", 2, 1, 0.5, 72.5, 72.5, 50]],
     "recurring-failures": [["abc", "Finding", "missing_case", "a.py", 2, ["alpha"], "no zero case"]],
+    "review-metrics": [["q", 1, 2, 0, 1, 0.5, 2.0, 0, 0.0, ["missing_case"]]],
     "running-now": [
         [
             "delta", 1, "running", 2, 25, "search", '{"pattern":"x"}', "2026-01-01T04:00:00Z", "2026-01-01T04:00:01Z",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +142,43 @@ def test_qc_sees_the_merge_where_others_changed_the_same_file(story: Story, mode
     assert sorted(row["key"] for row in asked) == ["one", "two", "two"]
     assert len({row["bound"] for row in asked}) == 3
     assert sum(":merge1:review" in row["id"] for row in asked) == 1
+
+
+def test_accepted_work_is_looked_at_again_and_opened_again(story: Story, model: Serve) -> None:
+    """QC alone, over a task's work or a run's head: nothing changes but the reviews that are recorded. With --reopen
+    the next worker is told what blocks, and the graph counts the task as opened again."""
+    flaw = {"code": "flaw", "severity": "warning", "message": "Untidy.", "locus": "calc.py:5", "required_fix": "Tidy."}
+    tidy = call("write_file", path="calc.py", file_text=f"{SUB}\n# tidy\n")
+    served = model(
+        script(
+            worker("subtract", WRITE, finish(), attempt=1),
+            worker("subtract", tidy, finish(), attempt=2),
+            review(findings=[flaw]),
+        )
+    )
+    story.plan(plan_of(task("subtract")))
+    story.ok("execute")
+    (run,) = story.ask("MATCH (r:Run) RETURN r.id AS id, r.headCommit AS head")
+
+    assert "QC passed 95" in story.ok("review", run["id"])
+    strict = story.run("review", "subtract", "--strictness", "strict", "--json")
+    assert strict.returncode == 1, strict.stderr
+    (told,) = json.loads(strict.stdout)["reviews"]
+    assert (told["task"], told["passed"], told["score"]) == ("subtract", False, 95)
+    assert [finding["code"] for finding in told["findings"]] == ["flaw", "review_findings"]
+    assert story.ask("MATCH (t:Task)-[:HAS_ATTEMPT]->(a) RETURN t.status AS t, a.qcPassed AS qc") == [
+        {"t": "completed", "qc": True}
+    ]
+    assert story.ask("MATCH (r:Run) RETURN r.headCommit AS head") == [{"head": run["head"]}]
+    assert "Every task of the plan was completed before" in story.run("execute").stderr
+
+    opened = story.run("review", "subtract", "--strictness", "strict", "--reopen")
+    assert opened.returncode == 1 and "Pending again: subtract. Next: orchestrate execute" in opened.stderr
+    story.ok("execute")
+
+    assert attempts(story) == [(1, "accepted", "accepted"), (2, "accepted", "accepted")]
+    told_next = next(str(b["messages"][1]) for b in served.requests if "Attempt: 2" in str(b["messages"][1]))
+    assert "is opened again" in told_next and "1 warnings, a strict review allows 0." in told_next
+    (row,) = json.loads(story.ok("query", "--name", "review-metrics", "--format", "json"))
+    assert (row["reviews"], row["passed"], row["passRate"], row["laterReopened"]) == (5, 3, 0.6, 1)
+    assert (row["tasks"], row["reviewsPerTask"], row["reopenedRate"], row["commonIssues"][0]) == (1, 5.0, 1.0, "flaw")

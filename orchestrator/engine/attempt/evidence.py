@@ -12,6 +12,7 @@ from orchestrator.domain.review import Proof
 from orchestrator.domain.run import Claim
 from orchestrator.engine.attempt.command_check import AskedCheck, run_check
 from orchestrator.engine.attempt.record import Deadlines
+from orchestrator.engine.attempt.review_log import ReviewLog
 from orchestrator.engine.attempt.verification import end_at_deadline, tell_check, tell_check_start
 from orchestrator.engine.services import Services
 from orchestrator.gates.evidence import against_command, against_lines
@@ -27,6 +28,7 @@ class EvidenceSearch:
     claim: Claim
     checkout: Workspace
     deadlines: Deadlines
+    log: ReviewLog
     review_id: str
     tree: str
     known: tuple[Check, ...]
@@ -65,7 +67,7 @@ class EvidenceSearch:
             tree=self.tree,
         )
         check = run_check(services, self.checkout, asked, None, self.deadlines)
-        services.writer.record_checks(self.claim, (replace(check, failures=()),))
+        self.log.check(replace(check, failures=()))
         tell_check(services, self.claim, check)
         if check.outcome == "infrastructure":
             end_at_deadline(services, self.deadlines)

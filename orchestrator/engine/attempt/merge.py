@@ -101,8 +101,8 @@ def _asked_again(
     asking: Reviewing, commit: str, head: str, found: VerificationResult, checkout: Workspace, number: int
 ) -> Review:
     tree_of, name = asking.services.workspaces.tree_of, _named(asking.claim, number)
-    merged = ReviewedWork(tree=tree_of(commit), before=tree_of(head), checkout=checkout, verified=found, name=name)
-    return ask_verifier(asking, merged)
+    tree, diff = tree_of(commit), checkout.diff(tree_of(head), tree_of(commit))
+    return ask_verifier(asking, ReviewedWork(tree=tree, diff=diff, checkout=checkout, verified=found, name=name))
 
 
 def _named(claim: Claim, number: int) -> str:

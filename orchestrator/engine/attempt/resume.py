@@ -114,7 +114,8 @@ def _told_before(
     claim: Claim, history: Sequence[AttemptSummary], earlier: Sequence[AttemptSummary]
 ) -> tuple[AttemptSummary | None, bool]:
     """The last attempt that counts no more, where something is to be learned from it, and whether this one goes on from
-    it. After a retry that is what it would have been for a further attempt. In a new run the analysis of one that a
+    it. After a retry that is what it would have been for a further attempt, and of an accepted one what QC has found
+    since. In a new run the analysis of one that a
     bound stopped or that gave up is told; its work is not taken over, because a new run may begin elsewhere."""
     counted = {claim.attempt_id, *(attempt.id for attempt in earlier)}
     others = [attempt for attempt in history if attempt.id not in counted]
@@ -122,7 +123,8 @@ def _told_before(
     if last is None:
         return None, False
     retried = last.number == claim.task.retried_after and last.status in ("stopped", "rejected", "failed")
-    told = retried or last.status == "stopped" or last.stop_reason == "gave_up"
+    reopened = last.number == claim.task.retried_after and last.status == "accepted"
+    told = retried or reopened or last.status == "stopped" or last.stop_reason == "gave_up"
     return (last if told else None), retried and last.stop_reason != "workspace_error"  # its ground may be gone
 
 

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass, replace
 
 from orchestrator.domain.assignment import ReviewAssignment
-from orchestrator.domain.attempt import Owner, VerificationResult
+from orchestrator.domain.attempt import VerificationResult
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Session, Workspace
 from orchestrator.domain.progress import ReviewStarted
@@ -19,6 +19,7 @@ from orchestrator.engine.attempt.evidence import EvidenceSearch
 from orchestrator.engine.attempt.record import Deadlines
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start
+from orchestrator.engine.attempt.review_log import ReviewLog
 from orchestrator.engine.loop.conversation import ConversationResult
 from orchestrator.engine.loop.dialogue import Dialogue, converse
 from orchestrator.engine.loop.metering import Meter, halts, stops_task
@@ -37,15 +38,18 @@ class Reviewing:
     worker_output: str
     meter: Meter | None
     deadlines: Deadlines
+    log: ReviewLog
+    anew: bool = False
+    """Whether QC is asked though it has said what it holds of the very same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewedWork:
-    """What QC sees: the content `tree` in `checkout`, which was `before` without this work, and how it was verified.
-    `name` is the beginning of its reviews' ids."""
+    """What QC sees: the content `tree` in `checkout`, what of it is this work, and how that was verified. `name` is the
+    beginning of its reviews' ids."""
 
     tree: str
-    before: str
+    diff: str
     checkout: Workspace
     verified: VerificationResult
     name: str
@@ -53,9 +57,8 @@ class ReviewedWork:
 
 def work_as_checked(claim: Claim, start: Start, verified: VerificationResult, checkout: Workspace) -> ReviewedWork:
     """The work as it was handed in and verified."""
-    return ReviewedWork(
-        tree=verified.tree, before=start.base_tree, checkout=checkout, verified=verified, name=claim.attempt_id
-    )
+    diff = checkout.diff(start.base_tree, verified.tree)
+    return ReviewedWork(tree=verified.tree, diff=diff, checkout=checkout, verified=verified, name=claim.attempt_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,22 +74,27 @@ def ask_verifier(asking: Reviewing, work: ReviewedWork) -> Review:
     """Ask QC, at most twice where its answer decides nothing or claims a pass that it does not show; fails closed, with
     all that it said. What it has said of the same before, since a person had the task tried again, holds again. Raises
     AttemptEnded unless the review passes."""
+    end = end_by_verifier(asking, work)
+    if end.status != "accepted" or end.review is None:
+        raise AttemptEnded(end)
+    return end.review
+
+
+def end_by_verifier(asking: Reviewing, work: ReviewedWork) -> AttemptEnd:
+    """What QC's answers come to, as ask_verifier has them."""
     services, claim = asking.services, asking.claim
     assignment = ReviewAssignment(
         goal=asking.plan.goal,
         task=claim.task,
         worker_output=asking.worker_output,
-        diff=work.checkout.diff(work.before, work.tree),
+        diff=work.diff,
         checks=work.verified.checks,
         dependencies=dependency_results(services, asking.plan, claim.task, work.checkout),
         strictness=claim.task.strictness or services.settings.review.strictness,
         budget=services.settings.budgets.verifier,
         number=claim.number,
     )
-    end = _answered(asking, work, assignment)
-    if end.status != "accepted" or end.review is None:
-        raise AttemptEnded(end)
-    return end.review
+    return _answered(asking, work, assignment)
 
 
 def _answered(asking: Reviewing, work: ReviewedWork, assignment: ReviewAssignment) -> AttemptEnd:
@@ -111,12 +119,12 @@ def _wanting(first: AttemptEnd) -> tuple[str, ...]:
 
 
 def _ask(asking: Reviewing, work: ReviewedWork, assignment: ReviewAssignment, number: int) -> ReviewResult:
-    services, claim = asking.services, asking.claim
+    services = asking.services
     session = services.verifier.begin(assignment, work.checkout)
     opened = _opened(asking, work, assignment, session.model, number)
-    if number == 1 and (known := _known(asking, opened)) is not None:
+    if number == 1 and not asking.anew and (known := _known(asking, opened)) is not None:
         return _taken_over(asking, work, opened, known)
-    services.writer.begin_review(claim, opened)
+    asking.log.begin(opened)
     dialogue = _dialogue(asking, work, assignment, session, opened)
     usage = dialogue.usage
     asked = replace(
@@ -128,7 +136,7 @@ def _ask(asking: Reviewing, work: ReviewedWork, assignment: ReviewAssignment, nu
         at=services.clock.now(),
     )
     if dialogue.result.reason != "submitted":
-        services.writer.record_review(claim, asked)
+        asking.log.complete(asked)
         return _unanswered(dialogue.result, work.verified)
     return _judged(asking, work, asked, dialogue)
 
@@ -143,7 +151,7 @@ def _dialogue(
         services,
         role="verifier",
         session=session,
-        owner=Owner("Review", opened.id, claim.attempt_id, claim.fence),
+        owner=asking.log.owner(opened),
         workspace=work.checkout,
         meter=asking.meter,
         feed=feed,
@@ -167,7 +175,7 @@ def _taken_over(asking: Reviewing, work: ReviewedWork, opened: Review, known: Re
         criteria=known.criteria,
         findings=known.findings,
     )
-    asking.services.writer.record_review(asking.claim, review)
+    asking.log.complete(review)
     return ReviewResult(end=AttemptEnd.reviewed(work.verified, review))
 
 
@@ -193,7 +201,7 @@ def _judged(asking: Reviewing, work: ReviewedWork, asked: Review, dialogue: Dial
     if review.passed is None:
         gaps = " ".join(finding.message for finding in review.findings if finding.code in GAPS)
         return _without_verdict(asking, work, review, f"QC ({review.model}) passes what it does not show: {gaps}")
-    asking.services.writer.record_review(asking.claim, review)
+    asking.log.complete(review)
     return ReviewResult(end=AttemptEnd.reviewed(work.verified, review))
 
 
@@ -208,6 +216,7 @@ def _judgement(asking: Reviewing, work: ReviewedWork, asked: Review, dialogue: D
         claim=asking.claim,
         checkout=work.checkout,
         deadlines=asking.deadlines,
+        log=asking.log,
         review_id=asked.id,
         tree=work.tree,
         known=work.verified.checks,
@@ -219,7 +228,7 @@ def _without_verdict(
     asking: Reviewing, work: ReviewedWork, review: Review, detail: str, *, told: bool = True
 ) -> ReviewResult:
     """`told`: whether the answer says anything."""
-    asking.services.writer.record_review(asking.claim, review)
+    asking.log.complete(review)
     end = AttemptEnd.failed("review_error", detail, verified=work.verified)
     return ReviewResult(end=replace(end, review=review) if told else end, again=True)
 
@@ -258,6 +267,7 @@ def _opened(asking: Reviewing, work: ReviewedWork, assignment: ReviewAssignment,
         tool_call_count=0,
         duration_ms=0.0,
         at=services.clock.now(),
+        afterwards=asking.anew or None,
     )
 
 

@@ -20,6 +20,7 @@ from orchestrator.engine.attempt.protection import describe_protection, fresh_ch
 from orchestrator.engine.attempt.record import AttemptRecord, Deadlines
 from orchestrator.engine.attempt.resume import find_start, take_over
 from orchestrator.engine.attempt.review import Reviewing, ask_verifier, work_as_checked
+from orchestrator.engine.attempt.review_log import ClaimedReviews
 from orchestrator.engine.attempt.stage import held_work
 from orchestrator.engine.attempt.verification import verify
 from orchestrator.engine.loop.metering import Meter
@@ -53,6 +54,7 @@ def run_attempt(services: Services, plan: Plan, claim: Claim, meter: Meter | Non
                 worker_output=work.output,
                 meter=meter,
                 deadlines=deadlines,
+                log=ClaimedReviews(services.writer, claim),
             )
             review = ask_verifier(asking, work_as_checked(claim, start, verified, checkout))
             merge(asking, start, baseline, verified, review, checkout, record)

@@ -6,7 +6,7 @@ WITH t, a, collect(d.passId) AS decided
 OPTIONAL MATCH (a)-[:CHECKED_BY]->(c:Check {phase: "verification"})
 WITH t, a, decided, collect(DISTINCT c.passId) AS ran
 WITH t, a, decided + ran AS passes
-OPTIONAL MATCH (a)-[:REVIEWED_BY]->(v:Review) WHERE v.cached IS NULL
+OPTIONAL MATCH (a)-[:REVIEWED_BY]->(v:Review) WHERE v.cached IS NULL AND v.afterwards IS NULL
 WITH t, a, passes, count(v) AS reviews
 WHERE a.number > coalesce(t.retriedAfter, 0)
 RETURN t.key AS task, t.maxAttempts AS max_attempts, a.runId AS run, a.number AS number, a.status AS status,
