@@ -46,7 +46,7 @@ def test_command_help_says_what_it_does(name: str) -> None:
 
 def test_commands_of_later_issues_are_absent() -> None:
     """A command that a later issue brings is unknown, not a stub."""
-    for name in ("report", "override", "retry", "split", "cancel", "checkout", "worker", "gc"):
+    for name in ("override", "split", "checkout", "worker", "gc"):
         assert CliRunner().invoke(cli, [name]).exit_code == 2
 
 
