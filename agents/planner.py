@@ -64,6 +64,8 @@ def _told(assignment: PlanningAssignment, brief: PromptText) -> str:
 def _sections(assignment: PlanningAssignment, brief: PromptText) -> Iterator[str]:
     if assignment.verification:
         yield render_preamble("overlays/verification", commands=prompts.bullets(assignment.verification))
+    if assignment.known_failures:
+        yield render_preamble("overlays/failing_before", failures=prompts.bullets(assignment.known_failures))
     if assignment.defects or assignment.previous_plan:
         yield _replan(assignment, brief)
 

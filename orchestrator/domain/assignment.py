@@ -91,8 +91,8 @@ class ReviewAssignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningAssignment:
-    """What the PM is told: the goal, what the repository holds and how it is verified, and in later rounds the plan
-    with its defects."""
+    """What the PM is told: the goal, what the repository holds, how it is verified and what of that fails before any
+    work, and in later rounds the plan with its defects."""
 
     goal: str
     repository_files: tuple[str, ...]
@@ -101,6 +101,7 @@ class PlanningAssignment:
     defects: tuple[str, ...] = ()
     budget: int = 40
     verification: tuple[str, ...] = ()
+    known_failures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

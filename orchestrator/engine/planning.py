@@ -19,6 +19,7 @@ from orchestrator.engine.loop.conversation import ConversationResult
 from orchestrator.engine.loop.dialogue import Dialogue, converse
 from orchestrator.engine.loop.progress import ProgressFeed
 from orchestrator.engine.no_plan import MOST_ROUNDS, MOST_SILENT_ROUNDS, no_plan
+from orchestrator.engine.plan_baseline import failures_before
 from orchestrator.engine.programs import missing_in
 from orchestrator.engine.services import Services
 from orchestrator.planning.plan_file import PlanFile
@@ -81,7 +82,7 @@ def _rounds(services: Services, draft: Plan, workspace: Workspace, *, store: boo
     previous: Mapping[str, Any] = {}
     defects: tuple[str, ...] = ()
     outcome: PlanningResult | None = None
-    used, silent = Usage(), 0
+    used, silent, failing = Usage(), 0, failures_before(services, draft)
     for number in range(1, MOST_ROUNDS + 1):
         assignment = PlanningAssignment(
             goal=draft.goal,
@@ -91,6 +92,7 @@ def _rounds(services: Services, draft: Plan, workspace: Workspace, *, store: boo
             defects=defects,
             budget=services.settings.budgets.planner,
             verification=services.settings.checks.commands,
+            known_failures=failing,
         )
         dialogue, model = _round(services, draft, workspace, assignment, store=store)
         used = total_usage((used, dialogue.usage))

@@ -10,7 +10,7 @@ import yaml
 
 from tests.stories.conftest import Serve
 from tests.support.scripts import Conversation, call, plan_of, script, task
-from tests.support.story import Story, complaint
+from tests.support.story import TEST_CALC, Story, complaint, git
 
 TESTS = ["python3 -m unittest -q"]
 ROUNDS = (
@@ -180,3 +180,23 @@ def test_a_program_that_commands_do_not_find_refuses_the_plan(story: Story) -> N
     story.plan(plan)  # what is prepared may make it
     del story.environ["ORCHESTRATE_WORKSPACE_PREPARE"]
     assert "needs 'no-such-tool'" in complaint(story.run("execute", "--dry-run"), 3)
+
+
+def test_the_pm_is_told_what_fails_before_any_work(story: Story, model: Serve) -> None:
+    """The settings' commands run once in a clean worktree, whatever lies in the checkout: what they show is in the
+    first words to the PM, and is remembered, for the next plan too."""
+    (story.repository / "test_old.py").write_text(TEST_CALC.replace("5)", "6)"))
+    git(story.repository, "add", "-A")
+    git(story.repository, "commit", "-qm", "A test that fails")
+    (story.repository / "test_old.py").write_text("")
+    story.environ["ORCHESTRATE_CHECKS_COMMANDS"] = '["python3 -m unittest -v"]'
+    served = model(script(planner(call("submit_plan", **plan_with(asked("all", "a.py"))))))
+
+    for _ in range(2):
+        story.ok("plan", "Make it better")
+
+    for request in served.requests:
+        told = request["messages"][1]["content"]
+        assert "test_old.Add.test_add: AssertionError: 5 != 6 (`python3 -m unittest -v`)" in told
+    assert len(list((story.home / "measured").glob("*.json"))) == 1
+    assert list((story.home / "worktrees").iterdir()) == []
