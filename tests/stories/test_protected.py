@@ -65,3 +65,33 @@ def test_a_task_changes_the_test_that_it_names(story: Story, model: Serve) -> No
 
     assert story.ask("MATCH (f:Finding) RETURN f.code") == []
     assert "protected  conftest.py\n" in story.ok("show", "both")
+
+
+def test_what_a_worker_commits_by_itself_is_judged_all_the_same(story: Story, model: Serve) -> None:
+    """Without a sandbox git is the worker's too: what it commits, amends, stashes or does on a branch of its own is
+    compared with the commit that it was given, so a change elsewhere is found, and one that is allowed is delivered
+    once."""
+    ours = "git -c user.name=W -c user.email=w@example.org"
+    elsewhere = f"mkdir other && echo x > other/x.txt && git add -A && {ours} commit -qm Mine && git checkout -qb mine"
+    within = f"printf {SUB!r} > calc.py && {ours} commit -qam One && {ours} commit -q --amend -m Two && {ours} stash -q"
+    kept = f"printf {SUB!r} > calc.py && git checkout -qb mine2 && {ours} commit -qam Kept"
+    once = "    max_attempts: 1\n"
+    model(
+        script(
+            worker("elsewhere", shell(elsewhere), finish()),
+            worker("within", shell(f"{within}; {kept}; git status"), finish()),
+            review(),
+        )
+    )
+    story.plan(plan_of(task("elsewhere", more=once), task("within", more=once)))
+
+    assert story.run("execute", "--sandbox", "none").returncode == 1
+
+    rows = story.ask("MATCH (t:Task)-[:HAS_ATTEMPT]->(a) RETURN t.key AS key, a.stopReason AS reason ORDER BY key")
+    assert [(row["key"], row["reason"]) for row in rows] == [("elsewhere", "gate_failed"), ("within", "accepted")]
+    found = story.ask("MATCH (f:Finding {source: 'scope'}) RETURN f.locus AS locus")
+    assert {row["locus"] for row in found} == {"other/x.txt"}
+    branch = git(story.repository, "branch", "--list", "--format=%(refname:short)", "orchestrate/*")
+    assert git(story.repository, "log", "--format=%an", f"HEAD..{branch}").count("W") == 0
+    assert git(story.repository, "show", f"{branch}:calc.py") == SUB.rstrip()
+    assert "mine" not in git(story.repository, "branch", "--list")
