@@ -32,9 +32,10 @@ _Rule = TypeVar("_Rule", bound=FixerRule)
 
 
 def due_fixers(rules: Iterable[_Rule], findings: Iterable[Finding], checks: Iterable[Check]) -> tuple[_Rule, ...]:
-    """The rules for what blocks, by a finding's code or by a check that failed; each command once, in their order."""
+    """The rules for what blocks, by a finding's code or by one of the checks that failed; each command once, in their
+    order."""
     codes = {finding.code for finding in findings if finding.blocking}
-    failed = {check.command for check in checks if check.outcome == "failed" and not check.as_before}
+    failed = {check.command for check in checks}
     due = {rule.command: rule for rule in rules if rule.code in codes or rule.check in failed}
     return tuple(due.values())
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Protocol
 
-from orchestrator.domain.attempt import AttemptOutcome, AttemptSummary, Check, Strategy, Trend
+from orchestrator.domain.attempt import AttemptOutcome, AttemptSummary, Check, Trend
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.domain.text import counted
 
+_JUDGED: frozenset[AttemptStatus] = frozenset({"rejected", "accepted"})
 _GATES, _REVIEW, _MERGE = "", "review", "merge"
 _REFUSED = frozenset({"out_of_scope", "git_settings", "settings_file", "nested_repository", "symlink_escape"})
 _REFUSED |= {"protected_file", "shadowing_module", "diff_budget"}
@@ -106,7 +107,7 @@ def recorded_pass(attempt: AttemptSummary, *, anew: bool = False) -> CheckPass |
     """The pass behind an attempt's recorded decision; None where it came to no verdict over the work. A decision
     without `counts` is of an older release: each fingerprint counts once."""
     decision = attempt.decision
-    if decision is None or attempt.status not in ("rejected", "accepted"):
+    if decision is None or attempt.status not in _JUDGED:
         return None
     found: Counter[str] = Counter()
     counts = decision.counts or (1,) * len(decision.fingerprints)
@@ -147,11 +148,11 @@ def reappeared(seen: Sequence[CheckPass], found: CheckPass) -> frozenset[str]:
 
 
 def no_net_progress(seen: Sequence[CheckPass], found: CheckPass, passes: int) -> bool:
-    """Whether something stayed through so many passes, and none of them but the first was better than all before."""
+    """Whether something was seen in so many passes, and none of them but the first was better than all before."""
     window = (*seen, found)[-passes:]
     if len(window) < passes:
         return False
-    stayed = set.intersection(*(set(dict(each.failures)) for each in window))
+    stayed = set.intersection(*(set(dict(each.failures)) - each.carried for each in window))
     best = min(each.total for each in (*seen, found)[: -(passes - 1)])
     return bool(stayed) and min(each.total for each in window[1:]) >= best
 
@@ -211,8 +212,6 @@ class TriedAttempt(Protocol):
     @property
     def status(self) -> AttemptStatus: ...
     @property
-    def strategy(self) -> Strategy | None: ...
-    @property
     def passes(self) -> frozenset[str]: ...
     @property
     def reviews(self) -> int: ...
@@ -220,7 +219,8 @@ class TriedAttempt(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """What a task has used: check passes, attempts to mend what one of them found, and reviews, each on its own."""
+    """What a task has used: check passes, attempts to mend what an earlier verdict held against the work, and reviews,
+    each on its own."""
 
     check_passes: int = 0
     fixes: int = 0
@@ -228,12 +228,12 @@ class Effort:
 
     @classmethod
     def of(cls, attempts: Iterable[TriedAttempt]) -> Effort:
-        """The sum over these attempts. One that was cut off is no fix: its successor is."""
+        """The sum over these attempts. One without a verdict over its work is no fix: its successor goes on with it."""
         tried = tuple(attempts)
-        fixes = [each for each in tried if each.strategy == "after_rejection" and each.status != "interrupted"]
+        judged = sum(each.status in _JUDGED for each in tried)
         return cls(
             check_passes=sum(len(each.passes) for each in tried),
-            fixes=sum(bool(each.passes) for each in fixes),
+            fixes=max(judged - 1, 0),
             reviews=sum(each.reviews for each in tried),
         )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orchestrator.domain.attempt import Strategy
 from orchestrator.domain.graph_ports import GraphReader
 from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.gates.progress import Effort
@@ -40,7 +39,6 @@ class _Tried:
     status: AttemptStatus
     stop_reason: str | None
     stop_detail: str | None
-    strategy: Strategy | None
     passes: frozenset[str]
     reviews: int
 

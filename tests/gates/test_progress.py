@@ -82,6 +82,13 @@ def test_what_stays_while_nothing_becomes_better_raises_the_stage() -> None:
     assert convergence(told("ab", "ac"), ConvergenceLimits(no_net_progress_after=2)).trend == "persistent"
 
 
+def test_what_nobody_looked_for_does_not_count_as_staying() -> None:
+    """QC's finding is not persistent only because two attempts failed their checks since."""
+    gates = frozenset({"", "command"})
+    passes = [found(1, "q"), found(2, "m", gates), found(3, "a", gates)]
+    assert [state.trend for state in courses(passes, LIMITS)[1:]] == ["first", "regressed", "changed"]
+
+
 def test_what_nobody_looked_for_is_carried_and_neither_gone_nor_back() -> None:
     """QC is not asked where a check fails: its finding stays, and is no oscillation when QC repeats it."""
     gates = frozenset({"", "command"})
@@ -190,9 +197,9 @@ def test_the_last_five_attempts_are_told() -> None:
 
 
 def test_check_passes_fixes_and_reviews_are_counted_apart() -> None:
-    """An attempt that was cut off ran checks and mended nothing; more passes than fixes is said."""
-    cut = rejected(2, status="interrupted", strategy="after_rejection", reviews=1)
-    used = Effort.of([rejected(1, "a", strategy="first"), cut, rejected(3, "a", strategy="after_rejection", reviews=2)])
+    """What came to no verdict ran checks and mended nothing; more passes than fixes is said."""
+    cut, stopped = rejected(2, status="interrupted", reviews=1), attempt_summary(status="stopped")
+    used = Effort.of([rejected(1, "a"), cut, stopped, rejected(3, "a", reviews=2)])
     assert used == Effort(check_passes=3, fixes=1, reviews=3)
     assert used.told == "3 check passes, 1 fix, 3 reviews"
     assert used.warning
@@ -273,10 +280,10 @@ def reference_trend(before: Sequence[CheckPass], now: CheckPass) -> str:
         return "peeling"
     if len(before) < 2:
         return "changed"
-    third, second = dict(before[-2].failures), before[-1]
     best = min(each.total for each in before[:-1])
-    stays = mine.keys() & last.keys() & third.keys()
-    return "persistent" if stays and min(second.total, now.total) >= best else "changed"
+    first, second, third = (dict(each.failures).keys() - each.carried for each in (*before[-2:], now))
+    stays = first & second & third
+    return "persistent" if stays and min(before[-1].total, now.total) >= best else "changed"
 
 
 def _had_more(name: str, now: int, last: int, earlier: Sequence[CheckPass]) -> bool:

@@ -41,7 +41,8 @@ def mend(
     against it: then no worker is asked. Else where the worker is to begin, and what it is to be told. Raises
     AttemptEnded when everything is cut short, and at a deadline."""
     previous = _rejected(start)
-    rules = due_fixers(services.settings.fixers, previous.findings, previous.checks) if previous else ()
+    failed = _failed(previous) if previous else ()
+    rules = due_fixers(services.settings.fixers, previous.findings, failed) if previous else ()
     if previous is None or not rules:
         return start, None
     tree, used = start.tree, []
@@ -52,7 +53,7 @@ def mend(
     if not used:
         return start, None
     began = replace(start, tree=tree, fixers=tuple(rule.command for rule in used))
-    proofs, held = _still_failing(services, plan, claim, began, previous, baseline, deadlines)
+    proofs, held = _still_failing(services, plan, claim, began, failed, baseline, deadlines)
     left = (*held, *unmended(previous.findings, used))
     if left or without_answer(proofs):
         told = tuple(replace(check, phase="verification") for check in proofs)
@@ -66,6 +67,12 @@ def _rejected(start: Start) -> AttemptSummary | None:
     if previous is None or previous.status != "rejected" or start.inherited or start.tree == start.base_tree:
         return None
     return previous
+
+
+def _failed(previous: AttemptSummary) -> tuple[Check, ...]:
+    """The checks that were held against the work; not what QC cited, nor an earlier fixer."""
+    judged = (check for check in previous.checks if check.phase in ("verification", "merge"))
+    return tuple(check for check in judged if check.outcome == "failed" and not check.as_before)
 
 
 def _hand_in(start: Start, record: AttemptRecord) -> tuple[Start, Work]:
@@ -152,13 +159,13 @@ def _still_failing(
     plan: Plan,
     claim: Claim,
     start: Start,
-    previous: AttemptSummary,
+    failed: tuple[Check, ...],
     baseline: Baseline,
     deadlines: Deadlines,
 ) -> tuple[tuple[Check, ...], tuple[Finding, ...]]:
     """The commands that had failed, over the mended work, and what they hold against it."""
     wanted = plan.commands_of(claim.task)
-    failed = tuple(c.command for c in previous.checks if c.outcome != "passed" and c.command in wanted)
+    again = tuple(check.command for check in failed if check.command in wanted)
     work = Work(output="", tree=start.tree, allowed_paths=start.allowed_paths)
     checked = protect(services, plan, claim, start, work)
     with fresh_checkout(services, claim, start, checked, name="fixed") as checkout:
@@ -166,7 +173,7 @@ def _still_failing(
             services,
             claim,
             checkout,
-            failed,
+            again,
             deadlines,
             phase="fixer",
             pass_id=f"{claim.attempt_id}:fixed",

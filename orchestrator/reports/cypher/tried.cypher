@@ -1,4 +1,4 @@
-// What attempts have used of their tasks' bounds, in the order in which they began. $ids; columns: task, max_attempts, run, number, status, stop_reason, stop_detail, strategy, passes (ids of check passes), reviews
+// What attempts have used of their tasks' bounds, in the order in which they began. $ids; columns: task, max_attempts, run, number, status, stop_reason, stop_detail, passes (ids of check passes), reviews
 UNWIND $ids AS id
 MATCH (t:Task)-[:HAS_ATTEMPT]->(a:Attempt {id: id})
 OPTIONAL MATCH (a)-[:CONCLUDED]->(d:Decision) WHERE coalesce(d.phase, "verification") <> "merge"
@@ -10,5 +10,5 @@ OPTIONAL MATCH (a)-[:REVIEWED_BY]->(v:Review) WHERE v.cached IS NULL AND v.after
 WITH t, a, passes, count(v) AS reviews
 WHERE a.number > coalesce(t.retriedAfter, 0)
 RETURN t.key AS task, t.maxAttempts AS max_attempts, a.runId AS run, a.number AS number, a.status AS status,
-       a.stopReason AS stop_reason, a.stopDetail AS stop_detail, a.strategy AS strategy, passes, reviews
+       a.stopReason AS stop_reason, a.stopDetail AS stop_detail, passes, reviews
 ORDER BY a.startedAt, a.id
