@@ -15,6 +15,7 @@ import yaml
 
 from agents.scripted.server import serve
 from orchestrator.config.load import load_settings
+from orchestrator.config.settings import Settings
 from orchestrator.planning.formats import read_plan
 from orchestrator.replay.replay import parse_limits
 from tests.support.draw_docs import documents
@@ -177,7 +178,7 @@ def test_settings_file_loads(block: Block, tmp_path: Path) -> None:
     own = tmp_path / "orchestrate" / "config.toml"
     own.parent.mkdir()
     own.write_text(block.text)
-    assert load_settings(tmp_path, {"XDG_CONFIG_HOME": str(tmp_path)}).models.worker.base_url
+    assert load_settings(tmp_path, {"XDG_CONFIG_HOME": str(tmp_path)}) != Settings()
 
 
 @pytest.mark.parametrize("line", [line for block in BLOCKS if block.language == "sh" for line in lines_of(block)])
