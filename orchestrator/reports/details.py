@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from orchestrator.domain.attempt import AttemptSummary
 from orchestrator.domain.errors import UserError
 from orchestrator.domain.events import ReplyReceived, ToolFinished, ToolRequested
+from orchestrator.domain.fix import Fix
 from orchestrator.domain.graph_ports import GraphReader
 from orchestrator.domain.lives import FindingLife
 from orchestrator.domain.plan import Plan
@@ -49,7 +50,8 @@ class RunDetails:
 class TaskDetails:
     """A task with what has become of it, its attempts oldest first, why it failed, what it has used in all, which
     files its newest attempt may not change, and the folder with the documents about it. `used` is what it has used of
-    its bounds, `lives` what became of each finding over its check passes, those of the attempts `passes`."""
+    its bounds, `lives` what became of each finding over its check passes, those of the attempts `passes`, and `fixes`
+    what was mended."""
 
     state: TaskState
     attempts: tuple[ResultRow, ...]
@@ -59,6 +61,7 @@ class TaskDetails:
     artefacts: str = ""
     used: tuple[TaskEffort, ...] = ()
     lives: tuple[FindingLife, ...] = ()
+    fixes: tuple[Fix, ...] = ()
     passes: tuple[int, ...] = ()
 
 
@@ -158,6 +161,7 @@ def _task(reader: GraphReader, task_id: str) -> TaskDetails:
         artefacts=reader.artefact_folder(task_id),
         used=task_efforts(reader, [row["attempt"] for row in attempts]),
         lives=finding_lives(history),
+        fixes=reader.fixes(task_id),
         passes=tuple(attempt.number for attempt in history if recorded_pass(attempt) is not None),
     )
 

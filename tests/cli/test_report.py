@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.cli.render.run_report import run_report_markdown
+from orchestrator.cli.render.text import came_to
 from orchestrator.domain.run import Run
 from orchestrator.domain.task import TaskState
 from orchestrator.domain.usage import Usage
@@ -52,7 +53,7 @@ def test_the_report_says_what_the_graph_says(demo: Demo, tmp_path: Path) -> None
         attempt = row["a"]["properties"]
         lines = [cells(line) for line in under(report, f"{row['key']}:") if line.startswith(f"| {attempt['number']} |")]
         assert [[line[1], line[3], line[4]] for line in lines] == [
-            [attempt["status"], attempt["outcome"].replace("_", " "), str(attempt["toolCallCount"])]
+            [attempt["status"], came_to(attempt["outcome"]), str(attempt["toolCallCount"])]
         ]
     figures = dict(cells(line) for line in under(report, "Figures") if line.startswith("| "))
     assert figures["success rate"] == "67%"
@@ -77,6 +78,7 @@ def test_what_became_of_a_finding_and_what_mended_it_is_in_the_report(demo: Demo
     """The demo's second task was rejected by QC, mended, and passed."""
     lines = under(demo.story.ok("report"), "report:")
     assert any("new in attempt 1, gone in 2; attempt 2 mended it" in line for line in lines)
+    assert "mended missing_edge_case at tally/report.py in tally/report.py" in demo.story.ok("show", "report")
     assert any("used 2 of" in line and "2 check passes, 1 fix, 2 reviews" in line for line in lines)
 
 

@@ -11,8 +11,9 @@ from rich.text import Text
 from orchestrator.cli.render.plans import loosened_view, plan_view
 from orchestrator.cli.render.screen import status_text
 from orchestrator.cli.render.tables import attempts_table, lives_table
-from orchestrator.cli.render.text import clean, duration, ended_by, marked, spent, spent_in_all
+from orchestrator.cli.render.text import clean, duration, ended_by, marked, one_line, spent, spent_in_all
 from orchestrator.cli.render.timeline import note_view, turn_view
+from orchestrator.domain.fix import Fix
 from orchestrator.domain.query import ResultRow
 from orchestrator.domain.text import counted
 from orchestrator.reports.details import CallDetails, PlanDetails, RunDetails, TaskDetails
@@ -20,6 +21,7 @@ from orchestrator.reports.timeline import TimelineNote, TimelineTurn
 
 _SAID = 2_000  # characters of what a model said in a turn
 _PROTECTED_SHOWN = 10
+_FIXES_SHOWN = 10
 _DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -92,11 +94,7 @@ def task_details_view(full: TaskDetails, *, codes: bool = False) -> RenderableTy
     wider = loosened_view([(task.key, state.assessment)])
     parts: list[RenderableType] = [head, *_facts(facts), *wider, Text(f"\n{clean(task.prompt).rstrip()}\n")]
     parts.append(attempts_table(full.attempts, codes=codes) if full.attempts else Text("No attempt yet."))
-    parts += (
-        [Text("\nwhat became of each finding, attempt by attempt"), lives_table(full.lives, full.passes)]
-        if full.lives
-        else []
-    )
+    parts += _lives(full)
     told = [row for row in full.attempts if row["status"] != "accepted" and row["stopDetail"]]
     parts += [Text(f"\n{row['attempt']}: {clean(row['stopDetail'])}") for row in told]
     if full.diagnosis:
@@ -112,6 +110,19 @@ def _protected(found: ResultRow) -> str:
     named = (found.get("files") or [])[:_PROTECTED_SHOWN]
     more = (found.get("count") or 0) - len(named)
     return ", ".join(named) + (f" and {counted(more, 'more file')}" if more else "")
+
+
+def _lives(full: TaskDetails) -> list[RenderableType]:
+    """What became of each finding, and the newest that were mended."""
+    if not full.lives:
+        return []
+    head = Text("\nwhat became of each finding, attempt by attempt")
+    return [head, lives_table(full.lives, full.passes), *(_fix(fix) for fix in full.fixes[-_FIXES_SHOWN:])]
+
+
+def _fix(fix: Fix) -> Text:
+    what = f"{clean(fix.code)}{f' at {one_line(fix.locus, 80)}' if fix.locus else ''}"
+    return Text(f"attempt {fix.attempt} mended {what} in {one_line(fix.path, 80)}")
 
 
 def _spent(full: TaskDetails) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from orchestrator.cli.render.text import count, duration, ended_by, money, one_line, spent_in_all, tokens
+from orchestrator.cli.render.text import came_to, count, duration, ended_by, money, one_line, spent_in_all, tokens
 from orchestrator.domain.lives import FindingLife
 from orchestrator.domain.query import ResultRow
 from orchestrator.reports.run_report import RunReport, SuccessFigures, TaskReport
@@ -98,7 +98,7 @@ def _attempt(row: ResultRow) -> str:
         row["number"],
         row["status"],
         ended_by(row["stopReason"]),
-        (row["outcome"] or "").replace("_", " "),
+        came_to(row["outcome"]),
         row["toolCalls"],
         tokens(row["tokens"]),
         money(row["costUsd"]),
@@ -111,7 +111,8 @@ def _stops(task: TaskReport) -> Iterator[str]:
     numbers = {row["attempt"]: row["number"] for row in task.attempts}
     for stop in task.stops:
         seen = f"{stop['observed']:g} seen, limit {stop['limit']:g}"
-        onset = f", {duration(stop['onsetMs'])} after it began at {stop['firstSeq']}" if stop["onsetMs"] else ""
+        known = stop["onsetMs"] is not None
+        onset = f", {duration(stop['onsetMs'])} after that had begun, at step {stop['firstSeq']}" if known else ""
         yield from ("", f"Attempt {numbers[stop['attempt']]} was stopped: {ended_by(stop['code'])} ({seen}){onset}.")
     said = [row for row in task.attempts if row["stopDetail"] and row["status"] != "accepted"]
     yield from ("",) if said else ()

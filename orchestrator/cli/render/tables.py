@@ -14,7 +14,7 @@ from rich.text import Text
 from orchestrator.cli.render.grid import Grid
 from orchestrator.cli.render.machine import json_ready
 from orchestrator.cli.render.screen import PIPE_WIDTH, console, grid, status_text
-from orchestrator.cli.render.text import cell, count, duration, ended_by, money, one_line, tokens
+from orchestrator.cli.render.text import came_to, cell, count, duration, ended_by, money, one_line, tokens
 from orchestrator.domain.lives import FindingLife
 from orchestrator.domain.query import QueryResult
 from orchestrator.domain.stop_reasons import in_words
@@ -96,7 +96,7 @@ def attempts_table(rows: Iterable[Mapping[str, Any]], *, codes: bool = False) ->
             str(row["number"]),
             status_text(row["status"]),
             ended_by(row["stopReason"], codes=codes),
-            (row["outcome"] or "").replace("_", " "),
+            came_to(row["outcome"]),
             count(row["turns"]),
             count(row["toolCalls"]),
             _tokens(row),

@@ -62,6 +62,11 @@ def ended_by(code: str | None, stops: int | None = None, *, codes: bool = False)
     return f"{words} [{clean(code)}]" if codes and words != code else words
 
 
+def came_to(outcome: str | None) -> str:
+    """What an attempt came to, in words."""
+    return "no check pass" if outcome == "error" else clean(outcome or "").replace("_", " ")
+
+
 def money(usd: float | None) -> str:
     """Dollars, where the price is known."""
     if usd is None:
