@@ -29,6 +29,9 @@ ATTACKS = {
     "a user namespace is made": "unshare -Ur true && echo GOT",
     "a user namespace is made by clone": _call("56", "220", "0x10000000 | 17", "0", "0", "0", "0"),
     "a user namespace is made by clone3": _call("435", "435", "ctypes.create_string_buffer(88)", "88"),
+    "memory that no process maps is taken": _call("29", "194", "0", "500_000_000", "0o1600")
+    + "\n"
+    + _call("29", "194", "0", "ctypes.c_size_t(1 << 40)", "0o1600"),
     "something is mounted": "mount -t tmpfs none /mnt && echo GOT",
     "root's capabilities are left": "grep -E 'Cap(Eff|Prm|Bnd).*[1-9a-f]' /proc/self/status && test $(id -u) = 0"
     " && echo GOT",

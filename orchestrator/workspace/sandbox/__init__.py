@@ -22,6 +22,7 @@ from orchestrator.workspace.sandbox import bubblewrap, landlock
 from orchestrator.workspace.sandbox.runner import run_bounded
 from orchestrator.workspace.sandbox.seccomp import reason_against_filter
 from orchestrator.workspace.sandbox.spec import PRIVATE, CommandLimits, Launch, SandboxSpec, launcher_launch
+from orchestrator.workspace.sandbox.unseen import with_unseen
 
 SandboxLevel = Literal["bubblewrap", "landlock", "none"]
 
@@ -63,9 +64,10 @@ class Sandbox:
             spec.caches.stand()
         with _private(spec.scratch) as private:
             launch = partial(_LAUNCHES[self.level], spec, command, private)
-            result = run_bounded(command, launch, bounds)
+            result = run_bounded(command, launch, bounds, spec.scratch)
             if result.ended == "not_started":  # what was to be shown or hidden may have gone meanwhile
-                result = run_bounded(command, launch, bounds)
+                result = run_bounded(command, launch, bounds, spec.scratch)
+            result = result if self.level == "none" else with_unseen(result, spec)
             return replace(result, reports=read_reports(private / "reports")) if reports else result
 
 

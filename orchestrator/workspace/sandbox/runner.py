@@ -14,11 +14,14 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 
 from orchestrator.domain.workspace import CommandResult, EndedBy
 from orchestrator.workspace.sandbox import process_tree
+from orchestrator.workspace.sandbox.room import Room, room, shortage
 from orchestrator.workspace.sandbox.spec import CommandLimits, Launch
 
 TICK_S = 0.02
@@ -31,14 +34,15 @@ _Ending = tuple[EndedBy, int | None, str]
 """In the words of CommandResult: by what it ended, its exit code, and what there is to say about it."""
 
 
-def run_bounded(command: str, build: Callable[[int], Launch], bounds: CommandLimits) -> CommandResult:
-    """Run what `build` launches for the command, given the descriptor on which to tell that the sandbox stands. Nothing
-    that it started is left when this returns, also not when it raises."""
+def run_bounded(command: str, build: Callable[[int], Launch], bounds: CommandLimits, folder: Path) -> CommandResult:
+    """Run what `build` launches for the command, given the descriptor on which to tell that the sandbox stands; it
+    writes to the disk that holds `folder`. Nothing that it started is left when this returns, also not when it
+    raises."""
     began, started_at = time.monotonic(), datetime.now(UTC)
-    output, took_s = b"", 0.0
+    before, output, took_s = room(folder), b"", 0.0
     ready, marker = os.pipe()
     try:
-        watch = _Watch(_start(build, marker), bounds, began)
+        watch = _Watch(_start(build, marker), bounds, began, folder, before)
         try:
             watch.follow()
         finally:
@@ -100,6 +104,8 @@ class _Watch:
     running: subprocess.Popen[bytes]
     bounds: CommandLimits
     began: float
+    folder: Path
+    before: Room
     output: bytearray = field(default_factory=bytearray)
     ended: EndedBy = "exited"
     detail: str = ""
@@ -181,6 +187,15 @@ class _Watch:
             self._overrun = True
         elif memory > self.bounds.memory_bytes:
             self._stop("memory", f"{memory // 1_000_000} MB of memory, limit {self.bounds.memory_bytes // 1_000_000}")
+        elif short := self._shortage():
+            self._stop(*short)
+
+    def _shortage(self) -> tuple[EndedBy, str] | None:
+        """What the machine lacks since this command runs. Others may give back memory meanwhile, which is not to hide
+        what this one takes."""
+        now, tree = room(self.folder), partial(process_tree.descendants, self.running.pid)
+        self.before = replace(self.before, shared=min(self.before.shared, now.shared))
+        return shortage(self.before, now, self.bounds.memory_bytes, tree)
 
     def _stop(self, ended: EndedBy, detail: str) -> None:
         self.ended, self.detail = ended, detail

@@ -1,8 +1,8 @@
 """The system calls that a command does not have: a classic BPF program, as the kernel takes it.
 
 What it refuses is reached past files and networks of one's own: sockets of other families (vsock leads to a virtual
-machine's host), the keys of the user's session, io_uring (which can make sockets past this filter) and user namespaces
-(in which memory can be hidden, and much of the kernel be called).
+machine's host), the keys of the user's session, io_uring (which can make sockets past this filter), user namespaces
+(in which memory can be hidden, and much of the kernel be called) and large segments of shared memory.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 _Line = tuple[int, int, int, int]
 
 _LOAD, _EQUAL, _AT_LEAST, _HAS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _ARCHITECTURE, _ARGUMENT = 0, 4, 16
+_NUMBER, _ARCHITECTURE, _ARGUMENT, _SECOND, _SECOND_HIGH = 0, 4, 16, 24, 28
 _ALLOW, _ERROR = 0x7FFF0000, 0x00050000
 _X32 = 0x40000000  # an alias of every call of x86-64
 _NEW_USER = 0x10000000
+_LARGEST_SEGMENT = 65_536  # there are 4,096 at most; a database needs a small one, and no process's count has them
 UNIX, IPV4, IPV6, NETLINK = 1, 2, 10, 16
 
 _X86 = """socket 41 io_uring_setup 425 add_key 248 request_key 249 keyctl 250 clone 56 clone3 435 unshare 272
@@ -65,6 +66,9 @@ def _program(
     for name in ("clone", "unshare"):
         yield from ((_EQUAL, 0, 4, numbers[name]), (_LOAD, 0, 0, _ARGUMENT), (_HAS, 0, 1, _NEW_USER))
         yield from (_refusal(errno.EPERM), (_RETURN, 0, 0, _ALLOW))
+    yield from ((_EQUAL, 0, 7, numbers["shmget"]), (_LOAD, 0, 0, _SECOND_HIGH), (_EQUAL, 1, 0, 0))
+    yield from (_refusal(errno.ENOMEM), (_LOAD, 0, 0, _SECOND), (_AT_LEAST, 0, 1, _LARGEST_SEGMENT))
+    yield from (_refusal(errno.ENOMEM), (_RETURN, 0, 0, _ALLOW))
     yield from ((_EQUAL, 0, 2 + 2 * len(families), numbers["socket"]), (_LOAD, 0, 0, _ARGUMENT))
     for family in families:
         yield from ((_EQUAL, 0, 1, family), (_RETURN, 0, 0, _ALLOW))
