@@ -255,7 +255,7 @@ def _defect(layers: Layers, details: ErrorDetails) -> str:
 def _siblings(keys: SettingKeys) -> list[str]:
     """The settings and sections that could have been meant in this place."""
     model: Any = Settings
-    for key in keys[:-1]:
+    for key in (key for key in keys[:-1] if not key.isdigit()):  # the place in a list of tables
         info = model.model_fields.get(key) if isinstance(model, type) and issubclass(model, BaseModel) else None
         options = [info.annotation, *get_args(info.annotation)] if info is not None else []
         model = next((each for each in options if isinstance(each, type) and issubclass(each, BaseModel)), None)

@@ -249,7 +249,7 @@ class Effort:
         """That passes were spent without a fix in between; empty where each had one."""
         if self.check_passes <= self.fixes + 1:
             return ""
-        return f"checks ran {self.check_passes} times, though there were only {self.fixes} fixes between them"
+        return "more check passes than fixes account for: the same work was judged again"
 
 
 def _found_by(findings: Iterable[Finding], checks: Iterable[Check]) -> Mapping[str, str]:

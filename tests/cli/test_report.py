@@ -58,7 +58,7 @@ def test_the_report_says_what_the_graph_says(demo: Demo, tmp_path: Path) -> None
     figures = dict(cells(line) for line in under(report, "Figures") if line.startswith("| "))
     assert figures["success rate"] == "67%"
     assert figures["tasks tried, completed, failed"] == "3, 2, 1"
-    assert figures["attempts that a guard stopped, per 100 tasks"] == "67"
+    assert figures["spirals per 100 tasks (attempts that a guard stopped)"] == "67"
     assert re.search(r"\d", figures["median time from onset to stop"])
 
 

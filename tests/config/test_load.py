@@ -118,6 +118,8 @@ def test_a_name_of_then_is_refused_with_the_name_of_now(tmp_path: Path) -> None:
         ("[models.worker.api_key_env]\na = 1\n", "models.worker.api_key_env must be a valid string"),
         ("a = " + "[" * 5_000, "no TOML"),
         ("[convergence]\nstall_threshold = 1.5\n", "line 2: convergence.stall_threshold must be a valid integer"),
+        ('[[fixers]]\nchek = "ruff"\ncommand = "x"\n', "fixers.0.chek is no setting; did you mean 'check'?"),
+        ('[[fixers]]\ncommand = "x"\n', "fixers.0 needs either a code or a check that it is for"),
         ("[convergence]\nmax_stages = 3\n", "convergence.max_stages is no setting; did you mean 'max_stage'?"),
         ("[[convergence.stages]]\nstage = 9\n", "convergence has a stages entry for stage 9, above its max_stage = 3"),
     ],

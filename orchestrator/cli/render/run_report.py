@@ -48,7 +48,7 @@ def _head(report: RunReport) -> Iterator[str]:
 def _figures(found: SuccessFigures) -> Iterator[str]:
     known = {
         "success rate": None if found.success_rate is None else f"{found.success_rate:.0%}",
-        "attempts that a guard stopped, per 100 tasks": count(found.spirals_per_100),
+        "spirals per 100 tasks (attempts that a guard stopped)": count(found.spirals_per_100),
         "median calls of a task": None if found.median_calls is None else f"{found.median_calls:g}",
         "tasks over 100 calls": str(found.over_100_calls),
         "median time from onset to stop": duration(found.onset_ms),
