@@ -14,7 +14,7 @@ from orchestrator.cli.signals import signals_of
 from orchestrator.cli.values import Duration, json_option
 from orchestrator.domain.review import TOLERANCES
 from orchestrator.engine import runs
-from orchestrator.engine.programs import require_programs
+from orchestrator.engine.programs import require_network, require_programs
 from orchestrator.planning.dag import generations
 from orchestrator.reports.status import plan_status
 from orchestrator.reports.timeline import attempt_timeline
@@ -159,10 +159,11 @@ def _explain(app: App, task_id: str, codes: bool) -> None:
 
 
 def _preview(app: App, plan: Plan, options: runs.ExecuteOptions, as_json: bool) -> int:
-    from orchestrator.cli.render.plans import preview_view
+    from orchestrator.cli.render.plans import checks_document, preview_view
     from orchestrator.cli.render.screen import present
 
     services = app.services()
+    require_network(services, plan)
     require_programs(services, plan)
     ahead = runs.outlook(services, plan, options)
     for each in ahead.left:
@@ -171,5 +172,6 @@ def _preview(app: App, plan: Plan, options: runs.ExecuteOptions, as_json: bool) 
     bounds = runs.bounds_in_words(services, ahead.tasks)
     judged = {planned.task.key: planned.assessment.loosened for planned in plan.tasks if planned.assessment.loosened}
     document = {"planId": plan.id, "order": order, "bounds": bounds, **({"loosened": judged} if judged else {})}
+    document |= checks_document(plan)
     present(document, preview_view(plan, order, bounds), as_json=as_json)
     return 0

@@ -30,6 +30,24 @@ class PlannedTask:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckNeeds:
+    """What a verification command needs, as a person declares it: services beside it, the network. A `heavy` one that
+    is run before a merge alone is measured before the work too."""
+
+    command: str
+    heavy: bool = False
+    services: tuple[str, ...] = ()
+    network: bool = False
+
+    @property
+    def told(self) -> str:
+        """The needs in words."""
+        heavy = ["run before the work too"] if self.heavy else []
+        network = ["needs the network"] if self.network else []
+        return "; ".join([*heavy, *network, *(f"needs {service}" for service in self.services)])
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A DAG of tasks for one goal, against one repository at one base commit."""
 
@@ -45,6 +63,13 @@ class Plan:
     model: str = ""
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    checks: tuple[CheckNeeds, ...] = ()
+
+    @property
+    def measured_before(self) -> tuple[str, ...]:
+        """The commands that are measured before the work."""
+        heavy = {needs.command for needs in self.checks if needs.heavy}
+        return (*self.verification, *(command for command in self.full_verification if command in heavy))
 
     def commands_of(self, task: Task) -> tuple[str, ...]:
         """What an attempt at the task must pass: its own verification commands, then the plan's."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from orchestrator.domain.assignment import PlanningAssignment
 from orchestrator.domain.attempt import Owner
-from orchestrator.domain.plan import Plan, PlanningRound, Repository
+from orchestrator.domain.plan import CheckNeeds, Plan, PlanningRound, Repository
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.progress import RoundEnded, RoundStarted
 from orchestrator.domain.usage import Usage, total_usage
@@ -20,7 +20,7 @@ from orchestrator.engine.loop.dialogue import Dialogue, converse
 from orchestrator.engine.loop.progress import ProgressFeed
 from orchestrator.engine.no_plan import MOST_ROUNDS, MOST_SILENT_ROUNDS, no_plan
 from orchestrator.engine.plan_baseline import failures_before
-from orchestrator.engine.programs import missing_in
+from orchestrator.engine.programs import missing_in, network_reached
 from orchestrator.engine.services import Services
 from orchestrator.planning.plan_file import PlanFile
 from orchestrator.planning.preflight import Preflight, judge_plan
@@ -198,6 +198,7 @@ def _judge(
         repository_files=files,
         history=services.reader.accepted_calls(repository_id),
         missing=missing,
+        network=network_reached(services),
     )
 
 
@@ -269,6 +270,7 @@ def _plan(
         tasks=judged.tasks,
         verification=file.verification,
         full_verification=file.full_verification,
+        checks=tuple(CheckNeeds(each.command, each.heavy, each.services, each.network) for each in file.checks),
         model=model,
         prompt_tokens=used.prompt_tokens,
         completion_tokens=used.completion_tokens,

@@ -11,6 +11,7 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Workspace
 from orchestrator.engine.services import Services
 from orchestrator.planning.plan_file import PlanFile
+from orchestrator.planning.preflight import network_refusals
 from orchestrator.planning.programs import NONE_MISSING, MissingPrograms, asks_for, programs_of, read_missing
 
 _SECONDS = 20.0
@@ -23,6 +24,18 @@ def missing_in(
     commands = [*file.verification, *file.full_verification, *(c for task in file.tasks for c in task.verification)]
     written = [path for task in file.tasks for path in task.files_written]
     return _missing(services, commands, written, base_commit, workspace)
+
+
+def network_reached(services: Services) -> bool:
+    """Whether commands reach the network."""
+    return services.settings.sandbox.network or services.workspaces.sandbox_level == "none"
+
+
+def require_network(services: Services, plan: Plan) -> None:
+    """Raise PlanError for a plan with a command that needs the network where commands do not reach it."""
+    refused = [] if network_reached(services) else network_refusals(plan.checks)
+    if refused:
+        raise PlanError("\n".join(refused))
 
 
 def require_programs(services: Services, plan: Plan) -> None:

@@ -21,6 +21,7 @@ from orchestrator.domain.text import counted
 from orchestrator.domain.usage import Usage
 from orchestrator.engine.left_out import left_out
 from orchestrator.engine.loop.metering import RunMeter
+from orchestrator.engine.programs import require_network
 from orchestrator.engine.scheduler import Scheduler
 from orchestrator.engine.services import Services
 from orchestrator.gates.retry import MOST_INFRASTRUCTURE_FAILURES
@@ -60,6 +61,7 @@ def prepare_run(services: Services, plan: Plan, options: ExecuteOptions, home: P
             f"Plan {plan.id} is {plan.status} and cannot be executed.",
             next_step=f"See `orchestrate show {plan.id}` and plan again.",
         )
+    require_network(services, plan)
     ahead = outlook(services, plan, options)
     if options.resume and not ahead.joins:
         raise UserError(f"Plan {plan.id} has no open run to resume.", next_step="Leave --resume out to start one.")

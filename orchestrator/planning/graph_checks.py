@@ -12,6 +12,8 @@ from orchestrator.planning.commands import executable
 from orchestrator.planning.source import DocumentPath, Problem, entries_of, value_of
 
 _SUGGESTIONS = 50
+COMMAND_FIELDS = ("verification", "verification_commands", "full_verification")
+"""The fields of a raw plan or task that hold commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ def _refused(owner: Any, place: DocumentPath) -> Iterator[Problem]:
 
 def commands_at(owner: Any, place: DocumentPath) -> Iterator[tuple[DocumentPath, str]]:
     """The commands of a raw plan or task that stands at `place`, each with its own place."""
-    for name in ("verification", "verification_commands", "full_verification"):
+    for name in COMMAND_FIELDS:
         for at, command in enumerate(entries_of(owner, name)):
             if isinstance(command, str) and command.strip():
                 yield (*place, name, at), command

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, StrictInt, model_validator
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
 
 from orchestrator.domain.git_names import is_git_name
 from orchestrator.domain.globs import NEW_ONLY
@@ -82,7 +82,8 @@ Sentence = Annotated[str, Field(max_length=4_000), AfterValidator(_text)]
 Prose = Annotated[str, Field(max_length=100_000), AfterValidator(_text)]
 Key = Annotated[str, Field(max_length=80), AfterValidator(_key)]
 Sentences = Annotated[tuple[Sentence, ...], Field(max_length=MAX_ENTRIES)]
-Commands = Annotated[tuple[Annotated[str, Field(max_length=10_000), AfterValidator(_text)], ...], Field(max_length=50)]
+CommandText = Annotated[str, Field(max_length=10_000), AfterValidator(_text)]
+Commands = Annotated[tuple[CommandText, ...], Field(max_length=50)]
 _T = TypeVar("_T")
 _Distinct = Annotated[tuple[_T, ...], Field(max_length=MAX_ENTRIES), AfterValidator(_once)]
 TaskKeys = _Distinct[Annotated[str, Field(max_length=300)]]
@@ -194,8 +195,24 @@ class SubmittedPlan(_Goal):
     """The tasks; their order is the order among those that could start together."""
 
 
+class DeclaredCheck(_PlanPart):
+    """What a person declares that one of the plan's commands needs."""
+
+    command: CommandText
+    """The command, as verification has it."""
+    heavy: StrictBool = False
+    """Whether a command of full_verification is run before the work too, so that what failed before is known."""
+    services: Sentences = ()
+    """What has to run beside it, such as `postgres on 5432`: told before the run, started by nobody."""
+    network: StrictBool = False
+    """Whether it needs the network. That allows none: where sandbox.network does not, the plan is refused."""
+
+
 class PlanFile(_Goal):
     """A goal as a DAG of tasks for workers, each small enough to be finished and checked by commands."""
+
+    checks: Annotated[tuple[DeclaredCheck, ...], Field(max_length=MAX_ENTRIES)] = ()
+    """What commands need; each may also stand in its command's place under verification."""
 
     tasks: Annotated[tuple[TaskFile, ...], Field(min_length=1, max_length=MAX_TASKS)]
     """The tasks; the order of the file is the order among those that could start together."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from types import MappingProxyType
+from typing import Protocol
 
 from orchestrator.domain.globs import NEW_ONLY, literal
 from orchestrator.domain.plan import PlannedTask
@@ -50,12 +51,14 @@ def judge_plan(
     repository_files: Iterable[str] = (),
     history: Mapping[str, Sequence[int]] = MappingProxyType({}),
     missing: MissingPrograms = NONE_MISSING,
+    network: bool = True,
 ) -> Preflight:
     """Every task with its assessment and the status that it is stored with. `repository_files` are the paths of the
     base commit, `history` the tool calls of the repository's accepted attempts by the kind of their task, `missing` the
-    programs that commands do not find."""
+    programs that commands do not find, and `network` says whether they reach it."""
     files = frozenset(repository_files)
     refusals = _refused(missing, verification=plan.verification, full_verification=plan.full_verification)
+    refusals += () if network else tuple(network_refusals(plan.checks))
     plan_level = any(executable(command) is None for command in plan.verification)
     judge = _Judge(plan_id, thresholds, budgets, files, history)
     tasks = tuple(
@@ -155,6 +158,26 @@ def _refused(missing: MissingPrograms, **fields: Sequence[str]) -> tuple[str, ..
     listed = ((f"{name}[{at}]", command) for name, commands in fields.items() for at, command in enumerate(commands))
     judged = ((place, _refusal(command) or missing.told(command)) for place, command in listed)
     return tuple(f"{place}: {refusal}" for place, refusal in judged if refusal)
+
+
+class _NeedsNetwork(Protocol):
+    """A declaration, as a plan file has it or as a plan does."""
+
+    @property
+    def command(self) -> str: ...
+
+    @property
+    def network(self) -> bool: ...
+
+
+def network_refusals(checks: Iterable[_NeedsNetwork]) -> list[str]:
+    """A sentence for each command that is declared to need the network, where commands do not reach it."""
+    return [
+        f"{check.command.strip()[:120]!r} is declared to need the network, which commands do not reach here: set "
+        "sandbox.network for it, or have the command do without"
+        for check in checks
+        if check.network
+    ]
 
 
 def _refusal(command: str) -> str | None:

@@ -8,7 +8,7 @@ three others.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -16,8 +16,9 @@ from pydantic_core import ErrorDetails
 
 from orchestrator.domain.errors import PlanError
 from orchestrator.domain.text import counted, nearest
+from orchestrator.planning.declared import NOWHERE_ELSE, Places, declaration_problems, in_place, with_declared
 from orchestrator.planning.graph_checks import command_problems, override_problems, task_problems
-from orchestrator.planning.plan_file import PlanFile, SubmittedPlan, TaskFile, VerificationCriteria
+from orchestrator.planning.plan_file import DeclaredCheck, PlanFile, SubmittedPlan, TaskFile, VerificationCriteria
 from orchestrator.planning.source import DocumentPath, PlanSource, Problem
 from orchestrator.planning.submission import submission_problems
 
@@ -69,7 +70,9 @@ class Examined:
 
 def examine(source: PlanSource) -> Examined:
     """Read a person's document; all of its defects, in the order of its lines."""
-    return _examined(source, PlanFile, override_problems(source.document))
+    document, places = with_declared(source.document)
+    problems = (*override_problems(document), *declaration_problems(document))
+    return _examined(replace(source, document=document), PlanFile, problems, places)
 
 
 def examine_submission(document: Mapping[str, Any], repository_files: Collection[str]) -> Examined:
@@ -78,11 +81,13 @@ def examine_submission(document: Mapping[str, Any], repository_files: Collection
     return _examined(PlanSource(document), SubmittedPlan, submission_problems(document, frozenset(repository_files)))
 
 
-def _examined(source: PlanSource, form: type[BaseModel], more: Iterable[Problem]) -> Examined:
+def _examined(
+    source: PlanSource, form: type[BaseModel], more: Iterable[Problem], places: Places = NOWHERE_ELSE
+) -> Examined:
     found = list(source.problems)
     if not source.unreadable:
         found += [*_field_problems(source.document, form), *task_problems(source.document), *more]
-    defects = _defects(source, found)
+    defects = _defects(source, (in_place(problem, places) for problem in found))
     plan = None if defects else PlanFile.model_validate(source.document)
     return Examined(plan, defects, _defects(source, command_problems(source.document)), source.left_out)
 
@@ -195,7 +200,15 @@ def _unknown(place: Sequence[str | int]) -> str:
     name = str(place[-1])
     if name == "verification_commands":
         return "is another name of 'verification', which is given too: keep one"
-    owner = VerificationCriteria if "verification_criteria" in place[:-1] else TaskFile if len(place) > 1 else PlanFile
+    owner = _owner(place)
     if name in owner.model_fields:
         return "is for a person to set, not for the PM: leave it out"
-    return f"is no field of a {'plan' if owner is PlanFile else 'task'}{nearest(name, owner.model_fields)}"
+    what = {PlanFile: "plan", DeclaredCheck: "check"}.get(owner, "task")
+    return f"is no field of a {what}{nearest(name, owner.model_fields)}"
+
+
+def _owner(place: Sequence[str | int]) -> type[BaseModel]:
+    """What the field at this place is one of."""
+    if place[0] == "checks":
+        return DeclaredCheck
+    return VerificationCriteria if "verification_criteria" in place[:-1] else TaskFile if len(place) > 1 else PlanFile

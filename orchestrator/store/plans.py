@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from itertools import islice
 
 from orchestrator.domain.errors import GraphError, UserError
-from orchestrator.domain.plan import Plan, PlannedTask, PlanningRound, Repository
+from orchestrator.domain.plan import CheckNeeds, Plan, PlannedTask, PlanningRound, Repository
 from orchestrator.domain.run import BRANCHES
 from orchestrator.domain.task import Assessment, Task, TaskState
 from orchestrator.store.connection import Row, Transaction
@@ -31,7 +33,10 @@ class Plans(Records):
         """Create or replace the plan's tasks, assessments, dependencies and files, in one transaction. A task that was
         executed keeps its status. Raises UserError when a task that was attempted would be dropped."""
         repository = self._repository_row(plan.repository)
-        head = self._row(plan, without=("tasks", "repository"), repository=plan.repository.id, name=plan.goal[:60])
+        without, checks = ("tasks", "repository", "checks"), {each.command: asdict(each) for each in plan.checks}
+        head = self._row(
+            plan, without=without, repository=plan.repository.id, name=plan.goal[:60], checksJson=checks or None
+        )
         tasks = [self._task_row(plan, position, planned) for position, planned in enumerate(plan.tasks)]
 
         def work(tx: Transaction) -> None:
@@ -64,7 +69,9 @@ class Plans(Records):
             for row in self._rows("tasks_read", planId=plan_id)
         )
         repository = build(Repository, head[0]["repository"])
-        return self._build(Plan, head[0]["plan"], repository=repository, tasks=tasks)
+        declared = json.loads(head[0]["plan"].get("checksJson") or "{}").values()  # an older release knew none
+        checks = tuple(CheckNeeds(**{**each, "services": tuple(each["services"])}) for each in declared)
+        return self._build(Plan, head[0]["plan"], repository=repository, tasks=tasks, checks=checks)
 
     def newest_plan(self, repository_id: str, *, status: str | None = None) -> str | None:
         """The id of the newest plan of a repository, if there is one."""

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from orchestrator.domain.errors import GraphError, UserError
-from orchestrator.domain.plan import PlannedTask, PlanningRound
+from orchestrator.domain.plan import CheckNeeds, PlannedTask, PlanningRound
 from orchestrator.store.graph_store import GraphStore
 from tests.support.samples import (
     T0,
@@ -27,8 +27,11 @@ from tests.support.samples import (
 
 
 def test_a_plan_comes_back_as_written(any_graph: GraphStore) -> None:
-    """Tasks in plan order, with every field, assessment and repository."""
+    """Tasks in plan order, with every field, assessment and repository, and what its commands need."""
     plan = new_plan(12, lambda index: [index - 1, 0] if index > 1 else [])
+    plan = dataclasses.replace(
+        plan, checks=(CheckNeeds("make", heavy=True), CheckNeeds("curl", services=("a", "b"), network=True))
+    )
     any_graph.store_plan(plan)
     assert any_graph.plan(plan.id) == plan
 

@@ -97,6 +97,29 @@ def test_a_failing_test_cannot_be_broken_anew_after_it_was_fixed(story: Story, m
     assert rows == [{"key": "break", "reason": "gate_failed"}, {"key": "fix", "reason": "accepted"}]
 
 
+def test_what_a_command_needs_is_told_before_the_run_and_allowed_by_nobody_else(story: Story, model: Serve) -> None:
+    """A heavy command of full_verification is measured before the work too. Services are named by the dry run; one that
+    needs the network refuses the plan where commands do not reach it, and no plan makes them."""
+    model(script(worker("subtract", WRITE, finish()), review()))
+    heavy = "{command: python3 -m unittest -v test_calc, heavy: true, services: [postgres on 5432]}"
+    plan = plan_of(task("subtract"), verification="true") + f"full_verification: [{heavy}]\n"
+    needs = plan.replace("heavy: true", "network: true")
+    (story.repository.parent / "needs.yaml").write_text(needs)
+
+    said = complaint(story.run("plan", "--file", str(story.repository.parent / "needs.yaml")), 3)
+    assert "'python3 -m unittest -v test_calc' is declared to need the network" in said and "sandbox.network" in said
+    story.plan(plan)
+    assert "test_calc: run before the work too; needs postgres on 5432\n" in story.ok("execute", "--dry-run")
+    story.ok("execute")
+
+    rows = story.ask("MATCH (:Baseline)-[:CHECKED_BY]->(c) RETURN c.command AS command ORDER BY command")
+    assert [row["command"] for row in rows] == ["python3 -m unittest -v test_calc", "true"]
+    story.environ["ORCHESTRATE_SANDBOX_NETWORK"] = "true"
+    assert story.plan(needs)["checks"][0]["network"] is True
+    del story.environ["ORCHESTRATE_SANDBOX_NETWORK"]
+    assert "declared to need the network" in complaint(story.run("execute"), 3)
+
+
 OLD = """import unittest
 
 

@@ -34,7 +34,7 @@ DRAWINGS: Mapping[str, Callable[[], str]] = {
     "tools": tools.roles,
     "events": guards.vocabulary,
     **{f"guard {name}": partial(guards.sheet, name) for name in guards.SHEETS},
-    **{f"plan file {part}": partial(plan_file.fields, part) for part in ("plan", "task", "criteria")},
+    **{f"plan file {part}": partial(plan_file.fields, part) for part in ("plan", "task", "criteria", "check")},
     **{f"states {label}": partial(states, label) for label in ("Task", "Attempt", "Run")},
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -24,9 +25,20 @@ def plan_view(plan: Plan) -> RenderableType:
     )
     needs = {planned.task.key: planned.task.depends_on for planned in plan.tasks}
     checks = [Text(f"checked by: {clean(command)}", style="dim") for command in plan.verification]
+    checks += _needs(plan)
     said = [_advice(planned) for planned in plan.tasks if planned.assessment.recommendation]
     wider = loosened_view((planned.task.key, planned.assessment) for planned in plan.tasks)
     return Group(head, _tasks(plan.tasks), Text(), *said, *wider, dependency_tree(needs, needs), *checks)
+
+
+def _needs(plan: Plan) -> list[Text]:
+    """What commands are declared to need, a line each: before the run, since nobody starts it."""
+    return [Text(f"{clean(needs.command)}: {clean(needs.told)}") for needs in plan.checks if needs.told]
+
+
+def checks_document(plan: Plan) -> dict[str, Any]:
+    """The same in JSON."""
+    return {"checks": [asdict(needs) for needs in plan.checks]} if plan.checks else {}
 
 
 def loosened_lines(tasks: Iterable[tuple[str, Assessment | None]]) -> list[str]:
@@ -98,7 +110,7 @@ def preview_view(plan: Plan, order: Sequence[Sequence[str]], bounds: Sequence[st
     said = [Text(clean(bound)) for bound in bounds]
     open_ = {key for generation in order for key in generation}
     wider = loosened_view((each.task.key, each.assessment) for each in plan.tasks if each.task.key in open_)
-    return Group(shown, Text(), *said, *wider, Text("Nothing was started (--dry-run).", style="dim"))
+    return Group(shown, Text(), *said, *_needs(plan), *wider, Text("Nothing was started (--dry-run).", style="dim"))
 
 
 def loosened_document(judged: Assessment | None) -> dict[str, Any]:
@@ -121,6 +133,7 @@ def plan_document(plan: Plan, defects: Sequence[str] = ()) -> dict[str, Any]:
         "planId": plan.id,
         "status": plan.status,
         **refused,
+        **checks_document(plan),
         "tasks": [
             {
                 "id": planned.task.id,

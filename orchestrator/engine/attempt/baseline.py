@@ -26,7 +26,7 @@ def measure_baseline(services: Services, plan: Plan, claim: Claim, commit: str, 
     recorded with the run. Raises AttemptEnded, which halts the run, when one of them gives no answer: nobody could tell
     what the work has changed."""
     written = tuple(path for planned in plan.tasks for path in planned.task.files_written)
-    commands = measured_commands(plan.verification, written, services.workspaces.files_of(commit))
+    commands = measured_commands(plan.measured_before, written, services.workspaces.files_of(commit))
     baseline = _measured(services, claim, commit, commands, deadlines)
     for check in baseline.checks:
         if check.outcome == "infrastructure":

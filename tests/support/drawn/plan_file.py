@@ -7,11 +7,23 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from orchestrator.planning.plan_file import PlanFile, TaskFile, VerificationCriteria
+from orchestrator.planning.plan_file import DeclaredCheck, PlanFile, TaskFile, VerificationCriteria
 from tests.support.drawn.markdown import table
 
-_MODELS: Mapping[str, type[BaseModel]] = {"plan": PlanFile, "task": TaskFile, "criteria": VerificationCriteria}
-_TYPES = {"string": "text", "integer": "whole number", "object": "table", "array": "list", "null": ""}
+_MODELS: Mapping[str, type[BaseModel]] = {
+    "plan": PlanFile,
+    "task": TaskFile,
+    "criteria": VerificationCriteria,
+    "check": DeclaredCheck,
+}
+_TYPES = {
+    "string": "text",
+    "integer": "whole number",
+    "boolean": "true or false",
+    "object": "table",
+    "array": "list",
+    "null": "",
+}
 _BOUNDS = {
     "maxLength": "at most {} characters",
     "minimum": "from {}",
@@ -22,7 +34,7 @@ _BOUNDS = {
 
 
 def fields(part: str) -> str:
-    """The table of a `plan`, a `task` or its `criteria`."""
+    """The table of a `plan`, a `task` or its `criteria`, or of a `check`."""
     schema = _MODELS[part].model_json_schema()
     rows = [_row(name, field, name in schema.get("required", ())) for name, field in schema["properties"].items()]
     return table(("field", "type", "default", "meaning"), rows)
@@ -44,7 +56,7 @@ def _words(option: dict[str, Any]) -> str:
         return " or ".join(f"`{value}`" for value in option["enum"])
     kind = _TYPES[option["type"]]
     items = option.get("items", {})
-    of = "tasks" if "$ref" in items else "texts"
+    of = {"#/$defs/TaskFile": "tasks", "#/$defs/DeclaredCheck": "checks"}.get(items.get("$ref", ""), "texts")
     bounds = ", ".join(_bounds(option))
     return f"{kind} of {of}" * (kind == "list") + kind * (kind != "list") + (f", {bounds}" if bounds else "")
 
@@ -55,6 +67,8 @@ def _bounds(option: dict[str, Any]) -> Iterator[str]:
 
 def _default(field: dict[str, Any]) -> str:
     value = field.get("default")
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
     if value is None:
         return "none"
     return "none" if value in ([], {}) or isinstance(value, dict) else f"`{value}`"
