@@ -32,6 +32,7 @@ ATTACKS = {
     "memory that no process maps is taken": _call("29", "194", "0", "500_000_000", "0o1600")
     + "\n"
     + _call("29", "194", "0", "ctypes.c_size_t(1 << 40)", "0o1600"),
+    "a file larger than any disk is made": "truncate -s 1T huge && echo GOT; rm -f huge",
     "something is mounted": "mount -t tmpfs none /mnt && echo GOT",
     "root's capabilities are left": "grep -E 'Cap(Eff|Prm|Bnd).*[1-9a-f]' /proc/self/status && test $(id -u) = 0"
     " && echo GOT",

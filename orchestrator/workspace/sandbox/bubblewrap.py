@@ -14,7 +14,16 @@ from orchestrator.workspace.programs import program
 from orchestrator.workspace.sandbox.cache_layer import CacheLayer
 from orchestrator.workspace.sandbox.seccomp import IPV4, IPV6, NETLINK, UNIX, seccomp_filter
 from orchestrator.workspace.sandbox.sight import SYSTEM
-from orchestrator.workspace.sandbox.spec import MOST_TASKS, PRIVATE, REPORTS, Launch, SandboxSpec, handed, shell
+from orchestrator.workspace.sandbox.spec import (
+    LARGEST_FILE,
+    MOST_TASKS,
+    PRIVATE,
+    REPORTS,
+    Launch,
+    SandboxSpec,
+    handed,
+    shell,
+)
 
 INSIDE = Path("/run/orchestrate")
 """Where the sandbox shows what is ours: the Shadow and the private HOME."""
@@ -28,9 +37,12 @@ _FIXED = ("sys", "irq", "bus", "fs", "scsi", "acpi", "mtrr", "sysrq-trigger")
 _TOLD = ("keys", "key-users", "kcore", "kallsyms", "timer_list")
 """What of it tells of the user's session, or of the kernel to root."""
 
-_STARTED = 'ulimit -u {tasks} 2>/dev/null || ulimit -p {tasks} 2>/dev/null; echo >"/dev/fd/$0"; exec "$@"'
-"""Bounds the processes and threads (in a user namespace of its own the count starts at none; root is never bound), and
-tells the supervisor, by a byte, that the sandbox stood before the command ran."""
+_STARTED = (
+    "ulimit -f {blocks} 2>/dev/null; ulimit -u {tasks} 2>/dev/null || ulimit -p {tasks} 2>/dev/null; "
+    'echo >"/dev/fd/$0"; exec "$@"'
+)
+"""Bounds files, and processes and threads (in a user namespace of its own the count starts at none; root is never
+bound), and tells the supervisor, by a byte, that the sandbox stood before the command ran."""
 
 
 def bubblewrap_launch(spec: SandboxSpec, command: str, private: Path, marker: int) -> Launch:
@@ -47,7 +59,13 @@ def bubblewrap_launch(spec: SandboxSpec, command: str, private: Path, marker: in
         given.append(handed(code))
         argv += ["--seccomp", str(given[1])]
     argv += ["--args", str(given[0]), "--"]
-    argv += ["/bin/sh", "-c", _STARTED.format(tasks=4 * MOST_TASKS), str(marker), *shell(command)]
+    argv += [
+        "/bin/sh",
+        "-c",
+        _STARTED.format(blocks=LARGEST_FILE // 512, tasks=4 * MOST_TASKS),
+        str(marker),
+        *shell(command),
+    ]
     return Launch(tuple(argv), tuple(given))
 
 

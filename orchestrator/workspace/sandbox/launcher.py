@@ -2,8 +2,8 @@
 of it behind. Standard library only; it shares no code with the rest.
 
 Argument 1 is a descriptor with JSON: argv, environment and folder of the command, marker (descriptor), rules ([path,
-writable] pairs, null: unconfined), network (bool), filter (of system calls, in hexadecimal digits). What is the
-command's own (its environment, its folder) counts only once it is confined.
+writable] pairs, null: unconfined), network (bool), largest_file (bytes), filter (of system calls, in hexadecimal
+digits). What is the command's own (its environment, its folder) counts only once it is confined.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import resource
 import signal
 import struct
 import sys
@@ -137,6 +138,8 @@ def start(task: dict[str, Any]) -> int:
             libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if task["rules"] is not None:
             restrict(task["rules"], task["network"], bytes.fromhex(task["filter"]))
+        with suppress(ValueError):  # it may not be more than the user's own
+            resource.setrlimit(resource.RLIMIT_FSIZE, (task["largest_file"],) * 2)
         os.chdir(task["folder"])
         os.write(task["marker"], b".")
         os.close(task["marker"])

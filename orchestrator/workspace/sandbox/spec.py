@@ -29,6 +29,8 @@ REPORTS = "ORCHESTRATE_REPORTS"
 MOST_TASKS = 1_024
 """Processes that a command and its children may be at once. A build with `-j` on a large machine stays below."""
 
+LARGEST_FILE = 2**30
+"""Bytes of one file that a command may write: one that is all holes takes no disk, and hours to be kept."""
 
 _LONGEST = 131_072  # what Linux takes as one argument
 
@@ -186,6 +188,7 @@ def launcher_launch(
         "marker": marker,
         "rules": rules,
         "network": spec.network,
+        "largest_file": LARGEST_FILE,
         "filter": code.hex(),
     }
     descriptor = handed(json.dumps(task).encode())
