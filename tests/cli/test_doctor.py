@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 from agents.scripted.server import serve
 from tests.support.scripts import script
@@ -27,6 +28,8 @@ def test_doctor_looks_by_use(fresh: Story) -> None:
     code, found = _doctor(fresh)
     assert code == 0
     assert {found[check]["verdict"] for check in ("package", "git", "settings", "graph")} == {"ok"}
+    assert "see" in found["sandbox"]["seen"] or "read" in found["sandbox"]["seen"]
+    assert found["sandbox"]["verdict"] == "warn" or os.geteuid() != 0
     assert found["model planner/worker/verifier"]["verdict"] == "warn"
     assert "ORCHESTRATE_MODEL" in found["model planner/worker/verifier"]["do"]
 

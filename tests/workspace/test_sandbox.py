@@ -14,6 +14,7 @@ import pytest
 from orchestrator.config.settings import SandboxSettings, Settings, WorkspaceSettings
 from orchestrator.domain.errors import SandboxError
 from orchestrator.workspace import sandbox
+from orchestrator.workspace.sandbox import launcher, probe_sandbox
 from orchestrator.workspace.sandbox.spec import CommandLimits
 from orchestrator.workspace.workspaces import open_workspaces
 from orchestrator.workspace.worktree import Worktree
@@ -230,6 +231,23 @@ def test_missing_sandbox_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyP
     assert refused.level == "none"
     assert "no Landlock here" in refused.refusal
     assert sandbox.detect(Settings(sandbox=SandboxSettings(level="none"))).refusal == ""
+
+
+def test_where_a_sandbox_holds_less_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where auto finds Landlock alone, that and the reason are said, with what this kernel's does not hold, and that
+    commands run as root; of bubblewrap for an ordinary user there is nothing to say."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(launcher, "abi", lambda: 5)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    if probe_sandbox("landlock").works:
+        said = " ".join(sandbox.detect(Settings()).remarks)
+        assert "Only Landlock confines commands (bubblewrap (bwrap) is not installed)" in said
+        assert "send signals to your other processes" in said and "as root" in said
+    monkeypatch.undo()
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert sandbox.detect(Settings(sandbox=SandboxSettings(level="none"))).remarks == ()
+    if probe_sandbox("bubblewrap").works:
+        assert sandbox.detect(Settings()).remarks == ()
 
 
 def test_refused_commands_say_why(workspace: Worktree) -> None:

@@ -16,7 +16,6 @@ from orchestrator.config.settings import Settings
 from orchestrator.domain.errors import SandboxError
 from orchestrator.domain.workspace import CommandResult
 from orchestrator.workspace.filesystem import disk, remove_folder
-from orchestrator.workspace.programs import program
 from orchestrator.workspace.reports import read_reports
 from orchestrator.workspace.sandbox import bubblewrap, landlock
 from orchestrator.workspace.sandbox.runner import run_bounded
@@ -121,12 +120,26 @@ def probe_sandbox(level: SandboxLevel) -> SandboxProbe:
 
 def _bubblewrap_reason() -> str:
     try:
-        program("bwrap")
+        done = _try(bubblewrap.trial())
     except FileNotFoundError:
         return "bubblewrap (bwrap) is not installed"
-    try:
-        done = subprocess.run(bubblewrap.trial(), capture_output=True, timeout=20, check=False, cwd="/", env={})
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"bubblewrap does not run: {error}"
     said = done.stderr.decode("utf-8", "replace").strip() or f"exit code {done.returncode}"
     return "" if done.returncode == 0 else f"bubblewrap does not work: {said}"
+
+
+def _try(launch: Launch) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            launch.argv,
+            capture_output=True,
+            timeout=20,
+            check=False,
+            cwd="/",
+            env=launch.environment,
+            pass_fds=launch.handed,
+        )
+    finally:
+        for descriptor in launch.handed:
+            os.close(descriptor)

@@ -175,6 +175,9 @@ def overlays(folder: Path) -> bool:
         return tried and (own / "tried").exists()
 
 
-def trial() -> list[str]:
-    """A command line that succeeds only where bubblewrap works for real."""
-    return [program("bwrap"), *_ALONE, *_MACHINE, "--", "/bin/sh", "-c", "exit 0"]
+def trial() -> Launch:
+    """What succeeds only where bubblewrap works for real, with the filter and all that every command has mounted."""
+    given = tuple(handed(code) for code in (seccomp_filter((UNIX, IPV4, IPV6, NETLINK)),) if code)
+    filtered = [word for descriptor in given for word in ("--seccomp", str(descriptor))]
+    mounts = _mounting(dict(_system()))
+    return Launch((program("bwrap"), *_ALONE, *filtered, *mounts, "--", "/bin/sh", "-c", "exit 0"), given)
