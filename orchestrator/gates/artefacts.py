@@ -67,6 +67,7 @@ def _before(baseline: Baseline) -> dict[str, Any]:
                 "test": shown.failure.test_name,
                 "locus": shown.failure.locus,
                 "signature": shown.failure.signature,
+                "flaky": shown.flaky,
             }
             for check in baseline.checks
             for shown in check.failures
