@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:
-    """A finding that a check pass has shown to be gone (`verified_by`), and a file that the attempt which mended it has
-    changed: its content before and after as blob ids, empty for a file that was not there. `found_by` says who finds
-    it: "" for the gates, `review`, `merge` or a command."""
+    """A finding that a check pass has shown to be gone (`verified_by`, over `tree`), and a file that the attempt which
+    mended it has changed: its content before and after as blob ids, empty for a file that was not there. `found_by`
+    says who finds it: "" for the gates, `review`, `merge` or a command."""
 
     code: str
     locus: str
@@ -18,5 +18,6 @@ class Fix:
     blob_before: str
     blob_after: str
     verified_by: str
+    tree: str
     found_by: str
     attempt: int

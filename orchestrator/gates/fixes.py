@@ -17,6 +17,7 @@ from orchestrator.gates.progress import CheckPass
 
 MOST_FIXES = 20
 """Findings of one attempt that are remembered."""
+FIX_UNDONE = "fix_undone"
 _MOST_FILES = 5
 _UNSEEN_BY_CHECKS = frozenset({"review", "merge"})
 
@@ -38,6 +39,7 @@ def proven_fixes(
             blob_before=change.before,
             blob_after=change.blob,
             verified_by=now.id,
+            tree=now.tree,
             found_by=by.get(name, ""),
             attempt=now.attempt,
         )
@@ -49,15 +51,16 @@ def proven_fixes(
 def judge_undone(
     fixes: Iterable[Fix], changes: Iterable[FileChange], asked_for: Iterable[Finding], commands: Collection[str]
 ) -> tuple[Finding, ...]:
-    """One finding for each file that an attempt's own `changes` have made again what it was before a fix, where neither
-    the `commands` that run now nor the gates would find the defect, and none of the findings that it was to mend
-    (`asked_for`) is about that file."""
-    named = {finding.locus for finding in asked_for if finding.blocking}
-    return tuple(dict.fromkeys(_undone(tuple(fixes), changes, named, commands)))
+    """One finding for each file that is again what it was before a fix, by the `changes` since that was proven, where
+    neither the `commands` that run now nor the gates would find the defect, and none of the findings that the attempt
+    was to mend (`asked_for`) names that file."""
+    asked = [finding for finding in asked_for if finding.blocking and finding.code != FIX_UNDONE]
+    named = "\n".join(f"{finding.locus}\n{finding.message}\n{finding.required_fix}" for finding in asked)
+    return tuple(_undone(tuple(fixes), changes, named, commands))
 
 
 def _undone(
-    fixes: Sequence[Fix], changes: Iterable[FileChange], named: Collection[str], commands: Collection[str]
+    fixes: Sequence[Fix], changes: Iterable[FileChange], named: str, commands: Collection[str]
 ) -> Iterator[Finding]:
     for change in changes:
         for fix in fixes:
@@ -66,7 +69,7 @@ def _undone(
             if back and not seen and change.path not in named:
                 yield make_finding(
                     "oscillation",
-                    "fix_undone",
+                    FIX_UNDONE,
                     change.path,
                     f"{change.path} is again what it was before attempt {fix.attempt} mended {fix.code}"
                     f"{f' at {fix.locus}' if fix.locus else ''}.",

@@ -110,6 +110,7 @@ FIX = Fix(
     blob_before="b1",
     blob_after="b2",
     verified_by="p2",
+    tree="t2",
     found_by="review",
     attempt=2,
 )
@@ -127,6 +128,7 @@ def test_a_change_that_takes_a_fix_back_where_nobody_looks_is_a_finding() -> Non
     )
     assert finding.message == "a.py is again what it was before attempt 2 mended naming at a.py."
     assert judge_undone([replace(FIX, found_by="make slow")], [BACK], [], ["ruff check ."])
+    assert judge_undone([FIX], [BACK], [finding], ["ruff check ."]), "having been told so is no leave to do it"
 
 
 @pytest.mark.parametrize(
@@ -139,8 +141,18 @@ def test_a_change_that_takes_a_fix_back_where_nobody_looks_is_a_finding() -> Non
         (replace(FIX, blob_before=""), replace(BACK, status="deleted", blob=""), []),
         (FIX, change("b.py", "b2", "b1"), []),
         (FIX, BACK, [HELD]),
+        (FIX, BACK, [replace(SAID, locus="the greeting", required_fix="Take back what was changed in a.py.")]),
     ],
-    ids=["its check runs", "a gate looks", "mended otherwise", "deleted", "was new", "another file", "asked for"],
+    ids=[
+        "its check runs",
+        "a gate looks",
+        "mended otherwise",
+        "deleted",
+        "was new",
+        "another file",
+        "asked for",
+        "named",
+    ],
 )
 def test_no_fix_is_a_lock(fix: Fix, own: FileChange, asked_for: list[Finding]) -> None:
     """Whoever looks anyway decides; other content, a deletion, and a file that was to be changed are no regression."""

@@ -34,9 +34,8 @@ def test_a_task_keeps_what_was_mended_in_it(any_graph: GraphStore) -> None:
     claim = claimed(any_graph, run)
     assert any_graph.fixes(claim.task.id) == ()
     made: dict[str, Any] = {"code": "naming", "locus": "a.py", "fingerprint": "f1:0", "path": "a.py", "attempt": 1}
-    fixes = tuple(
-        Fix(**made, blob_before=blob, blob_after="b2", verified_by="p", found_by="review") for blob in ("", "b1")
-    )
+    made |= {"verified_by": "p", "tree": "t", "found_by": "review"}
+    fixes = tuple(Fix(**made, blob_before=blob, blob_after="b2") for blob in ("", "b1"))
     result = replace(unfinished(), outcome="progress", fixes=fixes)
     assert any_graph.conclude(claim, result) and any_graph.conclude(claim, result)
     assert any_graph.fixes(claim.task.id) == fixes

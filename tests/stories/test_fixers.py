@@ -78,8 +78,8 @@ def test_what_a_fixer_leaves_is_the_workers(story: Story, model: Serve) -> None:
 
 
 def test_a_fix_that_comes_undone_is_found_and_blocked(story: Story, model: Serve) -> None:
-    """QC's finding was mended; the attempt that makes the file what it was before is rejected before QC is asked, told
-    why and what to do, and the next one keeps the fix."""
+    """QC's finding was mended; the attempt that makes the file what it was before is rejected before QC is asked, and
+    so is the next one, which leaves it so although it was told why and what to do. The one that restores it passes."""
     naming = {
         "code": "naming",
         "severity": "error",
@@ -92,7 +92,8 @@ def test_a_fix_that_comes_undone_is_found_and_blocked(story: Story, model: Serve
         worker("state", write("first\n"), finish(), attempt=1),
         worker("state", write("better\n"), finish(), attempt=2),
         worker("state", write("first\n"), write("more\n", "more.txt"), finish(), attempt=3),
-        worker("state", write("better\n"), finish(), attempt=4),
+        worker("state", write("more of it\n", "more.txt"), finish(), attempt=4),
+        worker("state", write("better\n"), finish(), attempt=5),
     ]
     reviews = [
         review(False, 40, attempt=1, findings=[naming]),
@@ -104,9 +105,11 @@ def test_a_fix_that_comes_undone_is_found_and_blocked(story: Story, model: Serve
     story.plan(plan_of(task("state", writes=["state.txt"], more=paths), verification="true"))
     story.ok("execute")
 
-    assert [status for _, status, _ in attempts(story)] == [*["rejected"] * 3, "accepted"]
-    (found,) = story.ask("MATCH (:Attempt {number: 3})-[:FOUND]->(f {code: 'fix_undone'}) RETURN f.message AS m")
-    assert found["m"] == "state.txt is again what it was before attempt 2 mended naming at state.txt."
-    assert story.ask("MATCH (:Attempt {number: 3})-[:REVIEWED_BY]->(v) RETURN v") == []
+    assert [status for _, status, _ in attempts(story)] == [*["rejected"] * 4, "accepted"]
+    found = story.ask("MATCH (a)-[:FOUND]->(f {code: 'fix_undone'}) RETURN a.number AS n, f.message AS m ORDER BY n")
+    message = "state.txt is again what it was before attempt 2 mended naming at state.txt."
+    assert found == [{"n": 3, "m": message}, {"n": 4, "m": message}]
+    reviewed = story.ask("MATCH (a)-[:REVIEWED_BY]->() RETURN DISTINCT a.number AS n ORDER BY n")
+    assert [row["n"] for row in reviewed] == [1, 2, 5]
     assert any("On `fix_undone`: an earlier attempt changed this file" in str(body) for body in served.requests)
     assert "naming at state.txt: new in attempt 1, gone in 2; attempt 2 mended it in state.txt" in story.ok("report")
