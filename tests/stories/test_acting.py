@@ -154,4 +154,6 @@ def test_a_cancelled_run_is_left_by_its_process(story: Story, model: Serve) -> N
     assert process.returncode == 1, err
     assert f"run {run['id']} cancelled" in err
     assert attempts(story) == [(1, "cancelled", "cancelled")]
+    [scope] = (story.home / "artefacts" / "tasks").glob("*/scope.json")  # the task's documents tell of that attempt too
+    assert json.loads(scope.read_text())["attempt"].endswith(":1")
     assert story.run("cancel", "nosuch").returncode == 2

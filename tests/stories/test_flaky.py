@@ -86,7 +86,7 @@ def test_the_failures_of_node_test_are_told_by_name(story: Story, model: Serve) 
     )
     first, second = (worker("double", each, finish(), attempt=n) for n, each in ((1, wrong), (2, right)))
     served = model(script(first, second, review()))
-    story.plan(plan_of(task("double", writes=["twice.mjs"]), verification="node --test test/"))
+    story.plan(plan_of(task("double", writes=["twice.mjs"]), verification="node --test"))
 
     story.ok("execute")
 
