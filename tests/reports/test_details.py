@@ -13,6 +13,7 @@ from orchestrator.domain.run import Run
 from orchestrator.replay.history import inherited_events, replay_graph
 from orchestrator.replay.replay import ReplayLimits, parse_limits
 from orchestrator.reports import ask
+from orchestrator.reports.conversation import ConversationDetails
 from orchestrator.reports.details import (
     CallDetails,
     PlanDetails,
@@ -22,6 +23,7 @@ from orchestrator.reports.details import (
     details_of,
     trees_of,
 )
+from orchestrator.reports.run_report import run_report
 from orchestrator.reports.status import plan_and_run, plan_status
 from orchestrator.reports.timeline import Timeline
 from orchestrator.store.graph_store import GraphStore
@@ -82,6 +84,10 @@ def test_every_kind_of_record_is_told_in_full(history: History) -> None:
     assert isinstance(run, RunDetails) and isinstance(task, TaskDetails) and isinstance(attempt, Timeline)
     assert [row["attempt"] for row in run.attempts] == [row["attempt"] for row in task.attempts]
     assert (task.state.status, task.diagnosis) == ("completed", {})
+    report = run_report(history.graph, history.run.id)
+    assert [(len(each.attempts), each.calls) for each in report.tasks] == [(2, task.state.tool_call_count), (0, 0)]
+    assert (report.figures.success_rate, report.figures.spirals_per_100, report.figures.onset_ms) == (1.0, 0.0, None)
+    assert [(each.task, each.attempts) for each in (*run.used, *task.used)] == [("t0", 1), ("t0", 1)]
     assert (attempt.plan_id, attempt.task_key) == (history.plan.id, "t0")
     one_call = details_of(history.graph, "ToolCall", f"{history.accepted}:2")
     assert isinstance(one_call, CallDetails)
@@ -105,6 +111,9 @@ def test_a_plans_rounds_tell_what_was_said_in_them(any_graph: GraphStore) -> Non
     assert isinstance(found, PlanDetails)
     told = [(row["number"], [(step.text, len(step.calls)) for step in row["steps"]]) for row in found.rounds]
     assert told == [(1, [("Round 1.", 1)]), (2, [("Round 2.", 1)])]
+    alone = details_of(any_graph, *any_graph.resolve(f"{plan.id}:round2", plan.repository.id))
+    assert isinstance(alone, ConversationDetails)
+    assert (alone.kind, alone.belongs_to, alone.steps) == ("PlanningRound", plan.id, found.rounds[1]["steps"])
 
 
 def test_what_was_cut_off_counts_on_every_screen(history: History) -> None:
