@@ -11,12 +11,14 @@ from agents.preambles import preamble_hash, render_preamble
 from agents.prompts import PromptText
 from agents.session import ChatSession, Opening, result_chars
 from agents.tools import catalogue
+from agents.transcript import cut
 from orchestrator.config.settings import ReviewSettings
-from orchestrator.domain.assignment import ReviewAssignment
+from orchestrator.domain.assignment import FailureBrief, ReviewAssignment
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.review import TOLERANCES
 
 _GOAL_CHARS = 4_000
+_MOST_LINES, _LINE_CHARS = 20, 600
 _DIFF_PAGES = 6  # a longer diff is cut in the assignment, which says so, and read on with read_output
 
 
@@ -47,6 +49,27 @@ class VerifierRole:
         )
         opening = Opening(system, _told(assignment, brief), brief.kept)
         return ChatSession(chat, catalogue.VERIFIER, opening, workspace, read_only=True, redact=self.redact)
+
+    def report(self, brief: FailureBrief) -> ChatSession:
+        """Open the one turn about a task that ran out (port Verifier)."""
+        task = brief.task
+        told = render_preamble(
+            "reporter_task",
+            key=task.key,
+            title=task.title,
+            prompt=task.prompt,
+            criteria=prompts.bullets(task.criteria),
+            summary=brief.report.summary,
+            tried=prompts.fenced("\n".join(_short(brief.report.tried))),
+            findings=prompts.fenced("\n".join(_short(brief.report.open_findings))),
+        )
+        opening = Opening(render_preamble("reporter"), told, {})
+        return ChatSession(self.chat_of(None), catalogue.REPORTER, opening, None, redact=self.redact)
+
+
+def _short(lines: Sequence[str]) -> list[str]:
+    """The newest of these lines, none of them long."""
+    return [cut(line, _LINE_CHARS) for line in lines[-_MOST_LINES:]]
 
 
 def _told(assignment: ReviewAssignment, brief: PromptText) -> str:

@@ -154,6 +154,15 @@ class SubmitDecision(_Tolerant):
     """One or two sentences that the worker reads."""
 
 
+class SubmitReport(_Tolerant):
+    """Submit the report on a task that has failed."""
+
+    summary: str = ""
+    """Two or three sentences: what kept it from being completed, as far as what is recorded shows."""
+    actions: list[str] = Field(default_factory=list)
+    """What a person can do about it, the most promising first; at most three, one sentence each."""
+
+
 class SubmitPlan(Arguments):
     """Submit the plan: the whole plan file as one object."""
 

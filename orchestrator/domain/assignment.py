@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from orchestrator.domain.attempt import AttemptSummary, Check
+from orchestrator.domain.attempt import AttemptSummary, Check, FailureReport
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.lives import Course
 from orchestrator.domain.review import Strictness
@@ -87,6 +87,14 @@ class ReviewAssignment:
     budget: int
     number: int = 1
     wanting: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureBrief:
+    """What QC's model is told of a task that ran out: the task, and the report that was drawn from what is recorded."""
+
+    task: Task
+    report: FailureReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

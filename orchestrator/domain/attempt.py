@@ -111,7 +111,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class FailureReport:
-    """Why a task failed: the report of a task that ran out."""
+    """Why a task failed: the report of a task that ran out. `by_model` says that QC's model has added to it."""
 
     summary: str
     open_findings: tuple[str, ...]
@@ -119,6 +119,7 @@ class FailureReport:
     tried: tuple[str, ...]
     actions: tuple[str, ...]
     at: datetime
+    by_model: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

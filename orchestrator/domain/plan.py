@@ -78,12 +78,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlanningRound:
-    """One round of the PM; its turns and calls hang on it by Owner("PlanningRound", id)."""
+    """One round of the PM, or QC's one turn about a task that ran out (`report`); its turns and calls hang on it by
+    Owner("PlanningRound", id)."""
 
     id: str
     plan_id: str
     number: int
-    purpose: Literal["plan", "budget", "scope"] = "plan"
+    purpose: Literal["plan", "budget", "scope", "report"] = "plan"
     prompt_tokens: int = 0
     cached_tokens: int = 0
     cache_write_tokens: int = 0

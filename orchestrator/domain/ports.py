@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from orchestrator.domain.assignment import Assignment, GrantRequest, PlanningAssignment, ReviewAssignment
+from orchestrator.domain.assignment import Assignment, FailureBrief, GrantRequest, PlanningAssignment, ReviewAssignment
 from orchestrator.domain.attempt import Check
 from orchestrator.domain.model_io import ModelReply, ModelRequest, ToolCall, ToolResult, TurnNotice
 from orchestrator.domain.workspace import AbsentFile, CommandResult, FileChange, MergeCommit
@@ -228,6 +228,9 @@ class Verifier(Protocol):
 
     def begin(self, assignment: ReviewAssignment, workspace: Workspace) -> Session:
         """Open a review's conversation, the workspace read-only. Control tool: submit_review."""
+
+    def report(self, brief: FailureBrief) -> Session:
+        """Open the one turn about a task that ran out. Control tool: submit_report {summary, actions}."""
 
 
 class Planner(Protocol):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-ToolRole = Literal["planner", "worker", "verifier", "decider"]
-"""Whose conversation: the decider is the planner's model in its one-turn decision about a request for more."""
+ToolRole = Literal["planner", "worker", "verifier", "decider", "reporter"]
+"""Whose conversation: the decider is the planner's model in its one-turn decision about a request for more, the
+reporter QC's in its one turn about a task that ran out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ CONTROL_TOOLS = (
     ControlTool("submit_plan", "planner", ends=True),
     ControlTool("submit_review", "verifier", ends=True),
     ControlTool("submit_decision", "decider", ends=True),
+    ControlTool("submit_report", "reporter", ends=True),
 )
 
 CONTROL_NAMES = frozenset(tool.name for tool in CONTROL_TOOLS)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from orchestrator.domain.attempt import AttemptSummary, FailureReport
 from orchestrator.domain.finding import Finding
@@ -12,6 +14,13 @@ from orchestrator.domain.lives import FindingLife
 from orchestrator.domain.stop_reasons import in_words, next_step, sentence
 from orchestrator.gates.lives import finding_lives
 from orchestrator.gates.retry import EndedAttempt, Exhausted
+
+RUN_OUT = frozenset({"attempts_exhausted", "not_converging", "review_not_converging"})
+"""Ends of a task of which nobody can tell the cause by their code: what a bound has stopped is told by the bound, and
+may not be paid for once more."""
+
+_MOST_CHARS = 1_000
+_MOST_ACTIONS = 3
 
 
 def failure_report(
@@ -34,6 +43,25 @@ def failure_report(
         actions=_actions(why, last),
         at=at,
     )
+
+
+def reported_by_model(report: FailureReport, answer: Mapping[str, Any]) -> FailureReport:
+    """The report with what a model adds to it, which neither replaces nor hides what is recorded; the same one where it
+    says nothing that can be read."""
+    said = answer.get("summary")
+    listed = answer.get("actions")
+    summary = _line(said) if isinstance(said, str) else ""
+    actions = [_line(each) for each in listed if isinstance(each, str)] if isinstance(listed, list | tuple) else []
+    added = tuple(each for each in actions if each)[:_MOST_ACTIONS]
+    if not summary:
+        return report
+    return replace(report, summary=f"{report.summary} {summary}", actions=(*report.actions, *added), by_model=True)
+
+
+def _line(text: str) -> str:
+    """A model's words in one line, not too many of them."""
+    words = " ".join(text[: 2 * _MOST_CHARS].split())
+    return words if len(words) <= _MOST_CHARS else f"{words[: _MOST_CHARS - 1]}…"
 
 
 def _seen_before(earlier: Sequence[AttemptSummary]) -> Mapping[str, int]:

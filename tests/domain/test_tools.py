@@ -32,7 +32,7 @@ def test_control_tools_and_defects_are_never_executed(status: str) -> None:
 
 def test_every_role_can_finish_by_a_control_tool() -> None:
     """The tools that end a conversation are control tools, and each belongs to one role."""
-    roles = ("planner", "worker", "verifier", "decider")
+    roles = ("planner", "worker", "verifier", "decider", "reporter")
     ends = {role: {tool.name for tool in CONTROL_TOOLS if tool.ends and tool.role == role} for role in roles}
     assert ends["worker"] == {"finish_task", "give_up"}
     assert set().union(*ends.values()) == FINISHING_NAMES < CONTROL_NAMES

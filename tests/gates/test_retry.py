@@ -13,7 +13,7 @@ from orchestrator.domain.finding import Finding
 from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.domain.stop_reasons import ATTEMPT_STOPS, TASK_STOPS
 from orchestrator.engine.attempt.result import AttemptEnd
-from orchestrator.gates.failure_report import failure_report
+from orchestrator.gates.failure_report import failure_report, reported_by_model
 from orchestrator.gates.retry import (
     MOST_INFRASTRUCTURE_FAILURES,
     Exhausted,
@@ -139,3 +139,15 @@ def test_no_sequence_of_ends_exceeds_the_worst_case(most: int, stopped: int) -> 
     """Whatever ends a task's attempts, it is given its budget max_attempts times, and reviewed once more at most: what
     is printed before a run is the real product."""
     assert _longest(RetryPolicy(most, stopped)) == (most, most + MOST_INFRASTRUCTURE_FAILURES - 1)
+
+
+def test_a_model_adds_to_a_report_and_takes_nothing_away() -> None:
+    """Its words come behind what is recorded, short and few; an answer that cannot be read adds nothing."""
+    drawn = failure_report(Exhausted("attempts_exhausted", 1, 1), [], ended("rejected", "gate_failed"), [FINDING], NOW)
+    long = "Nobody said \n what tidy is. " * 1_000
+    told = reported_by_model(drawn, {"summary": long, "actions": ["Say it.", 3, "", *["Do more."] * 9]})
+    assert told.by_model and told.summary.startswith(f"{drawn.summary} Nobody said what tidy is.")
+    assert len(told.summary) < len(drawn.summary) + 1_100
+    assert told.actions == (*drawn.actions, "Say it.", "Do more.", "Do more.")
+    for nothing in ({}, {"summary": ""}, {"summary": 3, "actions": ["x"]}, {"summary": None, "actions": "x"}):
+        assert reported_by_model(drawn, nothing) == drawn

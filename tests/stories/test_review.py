@@ -94,10 +94,12 @@ def test_qc_that_rejects_the_same_three_times_ends_the_task_and_is_named(story: 
     The task is left out then, until QC is another one."""
     flaw = {"code": "flaw", "severity": "error", "message": "Untidy.", "locus": "calc.py:5", "required_fix": "Tidy."}
     tries = [call("write_file", path="calc.py", file_text=f"{SUB}\n# try {number}\n") for number in range(1, 5)]
+    said = {"summary": "Nobody says what tidy is.", "actions": ["Say what tidy is."]}
     model(
         script(
             *(worker("subtract", tried, finish(), attempt=number) for number, tried in enumerate(tries, start=1)),
             review(False, 60, findings=[flaw]),
+            {"when": {"role": "reporter", "task": "subtract"}, "replies": [call("submit_report", **said)]},
         )
     )
     story.environ["ORCHESTRATE_CONVERGENCE_STALL_THRESHOLD"] = "9"
@@ -105,8 +107,13 @@ def test_qc_that_rejects_the_same_three_times_ends_the_task_and_is_named(story: 
 
     assert story.run("execute").returncode == 1
 
-    (row,) = story.ask("MATCH (t:Task)-[:DIAGNOSED_AS]->(d) RETURN t.stopReason AS reason, d.summary AS summary")
-    assert row["reason"] == "review_not_converging"
+    (row,) = story.ask(
+        "MATCH (t:Task)-[:DIAGNOSED_AS]->(d) RETURN t.stopReason AS reason, d.summary AS summary, "
+        "d.actions AS actions, d.byModel AS told"
+    )
+    assert (row["reason"], row["told"]) == ("review_not_converging", True)
+    assert row["summary"].endswith("Nobody says what tidy is.") and row["actions"][-1] == "Say what tidy is."
+    assert story.ask("MATCH (r:PlanningRound {purpose: 'report'})-[:TOOK]->(t) RETURN count(t) AS n") == [{"n": 1}]
     assert "QC has rejected 3 attempts" in row["summary"]
     assert "QC's model is scripted; what it rejects the work for is flaw at calc.py:5." in row["summary"]
     assert "is left out" in story.run("execute").stderr

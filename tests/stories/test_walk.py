@@ -106,8 +106,10 @@ def test_a_task_that_ran_out_tells_every_attempt_and_promises_no_further_one(sto
     assert story.run("execute").returncode == 1
 
     (found,) = story.ask(
-        "MATCH (:Task)-[:DIAGNOSED_AS]->(d) RETURN d.attempts AS attempts, d.tried AS tried, d.actions AS actions"
+        "MATCH (:Task)-[:DIAGNOSED_AS]->(d) RETURN d.attempts AS attempts, d.tried AS tried, d.actions AS actions, "
+        "d.byModel AS told"
     )
+    assert found["told"] is False, "nobody plays the reporter here: what is recorded is told all the same"
     assert found["attempts"] == 2
     assert [line.partition(".")[0] for line in found["tried"]] == [
         f"attempt {number}: rejected, gate_failed" for number in (1, 2)

@@ -21,12 +21,14 @@ from orchestrator.domain.usage_limits import LEDGER, nearest_s
 from orchestrator.domain.verdict import Stop
 from orchestrator.domain.workspace import FileChange
 from orchestrator.engine.attempt.artefacts import write_artefacts_of
+from orchestrator.engine.attempt.diagnosis import told_by_model
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded, attempt_result
 from orchestrator.engine.attempt.standing import effort_of
 from orchestrator.engine.loop.journal import Journal, Subscriber
 from orchestrator.engine.loop.metering import Meter
 from orchestrator.engine.services import Services
 from orchestrator.gates.convergence import Convergence
+from orchestrator.gates.failure_report import RUN_OUT
 from orchestrator.gates.retry import RetryPolicy
 from orchestrator.guards.guard_set import GuardSet, replay
 from orchestrator.guards.origin import origin
@@ -84,12 +86,13 @@ class AttemptRecord:
     what does, and defects of ours, are raised on once the node is closed. If the graph is away the next process closes
     it."""
 
-    def __init__(self, services: Services, claim: Claim) -> None:
+    def __init__(self, services: Services, claim: Claim, meter: Meter | None = None) -> None:
         self.result: AttemptResult | None = None
         self.conversation: Conversation | None = None
         self.worker_output = ""
         self._services = services
         self._claim = claim
+        self._meter = meter
         self.start: Start | None = None
         """Where it begins, as soon as that is known: an end before the work has begun counts with the earlier ones."""
         self.baseline: Baseline | None = None
@@ -149,7 +152,7 @@ class AttemptRecord:
     def close(self, end: AttemptEnd, *, commit: str | None = None, head_before: str | None = None) -> bool:
         """Write what the end means for attempt and task. False, with nothing written, when the run's head is no longer
         `head_before`. Raises StaleFenceError when another process has taken the task over."""
-        result = self._result(end, commit, head_before)
+        result = self._reported(self._result(end, commit, head_before))
         if not self._services.writer.conclude(self._claim, result):
             return False
         self.result = result
@@ -177,6 +180,13 @@ class AttemptRecord:
         if end.halt is not None:
             raise end.halt
         return isinstance(error, AttemptEnded | WorkspaceError)
+
+    def _reported(self, result: AttemptResult) -> AttemptResult:
+        """With what QC's model says to the report, where the task ran out."""
+        if result.diagnosis is None or result.task_stop_reason not in RUN_OUT:
+            return result
+        report = told_by_model(self._services, self._claim, result.diagnosis, self._meter)
+        return replace(result, diagnosis=report)
 
     def _result(self, end: AttemptEnd, commit: str | None, head_before: str | None) -> AttemptResult:
         task, start, run = self._claim.task, self.start, self._services.settings.run

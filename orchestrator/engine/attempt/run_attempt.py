@@ -34,7 +34,7 @@ def run_attempt(services: Services, plan: Plan, claim: Claim, meter: Meter | Non
     None when another process has taken the task over. Raises the error that ends the whole run once the attempt is
     closed, and GraphError kinds: the graph is away, nothing more may happen, and the next process closes the attempt.
     """
-    with AttemptRecord(services, claim) as record:
+    with AttemptRecord(services, claim, meter) as record:
         start = record.start = find_start(services, claim)
         baseline = record.baseline = measure_baseline(services, plan, claim, start.base, Deadlines(None, meter))
         describe_protection(services, plan, claim, start)

@@ -76,7 +76,7 @@ class Conversation:
         *,
         session: Session,
         journal: Journal,
-        workspace: Workspace,
+        workspace: Workspace | None,
         meter: Meter | None,
         controls: ControlEffects | None,
         clock: Clock,
@@ -269,7 +269,7 @@ class Conversation:
         self, call: ToolCall, result: ToolResult, status: CallStatus
     ) -> tuple[str | None, tuple[FileChange, ...], str]:
         """The tree after a mutating call and what it changed; a workspace that cannot be seen is told to the worker."""
-        if not call.mutating or status not in ("ok", "error"):
+        if self._workspace is None or not call.mutating or status not in ("ok", "error"):
             return None, (), ""
         try:
             tree = self._workspace.snapshot(result.touched)

@@ -56,7 +56,7 @@ def converse(
     role: Literal["verifier", "planner"],
     session: Session,
     owner: Owner,
-    workspace: Workspace,
+    workspace: Workspace | None,
     meter: Meter | None,
     feed: ProgressFeed,
     budget: int,
