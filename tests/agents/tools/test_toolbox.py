@@ -160,7 +160,7 @@ def _objects(schema: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     "tool",
-    [*catalogue.WORKER, *catalogue.VERIFIER[-2:], *catalogue.PLANNER[-1:], *catalogue.DECIDER],
+    [*catalogue.WORKER, *catalogue.VERIFIER[-2:], *catalogue.PLANNER[-1:], *catalogue.DECIDER, *catalogue.REPORTER],
     ids=lambda t: t.name,
 )
 def test_schemas_are_closed_described_and_plain(tool: Any) -> None:
