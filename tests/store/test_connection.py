@@ -52,7 +52,7 @@ def test_the_schema_is_created_once_and_recognised(graph_server: GraphServer) ->
         with graph_server.open() as graph:
             versions = graph.query("MATCH (s:OrchestrateSchema) RETURN s.version").rows
             constraints = graph.query("SHOW CONSTRAINTS").rows
-            assert (list(versions), len(constraints)) == ([[SCHEMA_VERSION]], 22)
+            assert (list(versions), len(constraints)) == ([[SCHEMA_VERSION]], 23)
 
 
 def test_many_first_connections_make_one_schema(empty: tuple[Path, GraphEndpoint]) -> None:
@@ -212,4 +212,4 @@ def test_every_statement_says_what_it_is_for_and_takes_parameters_only() -> None
         used = set(re.findall(r"\$\w+", statement(path.stem)))
         assert all(name in "\n".join(header) for name in used), path.name
         assert f'"{path.stem}"' in sources, path.name
-    assert len(schema_statements()) == 25
+    assert len(schema_statements()) == 26
