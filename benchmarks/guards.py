@@ -149,11 +149,16 @@ def honest_turn(number: int) -> Iterator[Event]:
 
 
 def _print_cost() -> None:
-    limits = GuardLimits(
-        progress_warn=10**9, progress_stop=10**9, max_tokens=10**9, max_cost_usd=1e6, working_time_s=1e9
-    )
+    usual = GuardLimits(progress_warn=10**9, progress_stop=10**9)
+    bounded = usual.model_copy(update={"max_tokens": 10**9, "max_cost_usd": 1e6, "working_time_s": 1e9})
+    print("\nGuardSet.observe, median of one event in microseconds (honest work)")
+    _print_cost_of("by default", usual)
+    _print_cost_of("with bounds of tokens, dollars and working time too", bounded)
+
+
+def _print_cost_of(named: str, limits: GuardLimits) -> None:
+    print(f" {named}")
     guard_set = GuardSet.begin(limits, 10**9, ("**",))
-    print("\nGuardSet.observe, median of one event in microseconds (all guards, honest work)")
     number = 0
     for mark in (10, 100, 1_000, 10_000):
         while number < mark:

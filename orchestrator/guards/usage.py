@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from orchestrator.domain.events import Event, ReplyReceived, Resumed, ToolRequested, TurnRequested
 from orchestrator.domain.evolve import evolve
@@ -91,28 +92,37 @@ class UsageGuard:
         return self._later(event, account) if self._timed else (self, ALLOW)
 
     def _requested(self, event: TurnRequested, account: UsageAccount) -> tuple[UsageGuard, Verdict]:
-        request = event.request
-        most = evolve(NO_USAGE, prompt_tokens=request.reserved_tokens, cost_usd=request.reserved_usd)
+        request, timed = event.request, self._timed  # of what is paid for a bound of time need not know
+        most = NO_USAGE
+        if not timed:
+            most = evolve(most, prompt_tokens=request.reserved_tokens, cost_usd=request.reserved_usd)
         [asked] = account.figures(most, event.at)
         if asked.exceeded:
             return evolve(self, account=account), asked.stop({"model": request.model})
-        held = evolve(
-            self,
+        return self._stands(
+            account if timed else account.reserve(str(event.seq), most),
+            asked,
             before_turn=asked.before,
-            forecast=self.forecast.requested(amount_of(most, asked.measure) or 0.0),
+            forecast=self.forecast if timed else self.forecast.requested(amount_of(most, asked.measure) or 0.0),
             forced=self._ahead if request.tools_withheld and self.withholds_tools else None,
         )
-        return held._stands(account.reserve(str(event.seq), most), asked)
 
     def _replied(self, event: ReplyReceived, account: UsageAccount) -> tuple[UsageGuard, Verdict]:
-        actual = turn_usage(event.reply)
-        account = account.settle(str(event.seq), actual, event.reply.wait_ms / 1000)
-        [figure] = account.figures(NO_USAGE, event.at)
-        held = evolve(self, forecast=self.forecast.settled(amount_of(actual, figure.measure) or 0.0))
-        others = [call.tool for call in event.reply.calls if not finishing(call)]
-        if self.forced is not None and others:
-            return held, self.forced.stop({"asked for in the finishing turn": others[0]})
-        return held._stands(account, figure)
+        waited_s, forecast = event.reply.wait_ms / 1000, self.forecast
+        if self._timed:
+            account = account.waited(waited_s)
+            [figure] = account.figures(NO_USAGE, event.at)
+        else:
+            actual = turn_usage(event.reply)
+            account = account.settle(str(event.seq), actual, waited_s)
+            [figure] = account.figures(NO_USAGE, event.at)
+            forecast = forecast.settled(amount_of(actual, figure.measure) or 0.0)
+        if self.forced is not None:
+            others = [call.tool for call in event.reply.calls if not finishing(call)]
+            if others:
+                stop = self.forced.stop({"asked for in the finishing turn": others[0]})
+                return evolve(self, forecast=forecast), stop
+        return self._stands(account, figure, forecast=forecast)
 
     def _later(self, event: Event, account: UsageAccount) -> tuple[UsageGuard, Verdict]:
         """Between a reply and the next request time alone goes on."""
@@ -121,10 +131,12 @@ class UsageGuard:
             return self, figure.stop()
         return self._stands(account, figure)
 
-    def _stands(self, account: UsageAccount, figure: Figure) -> tuple[UsageGuard, Verdict]:
+    def _stands(self, account: UsageAccount, figure: Figure, **more: Any) -> tuple[UsageGuard, Verdict]:
         """One warning an event: where a turn jumps over two shares, the second is told with the next one."""
-        peak = max(self.peak or figure, figure, key=lambda each: each.amount or 0.0)
-        held, untold = evolve(self, account=account, figure=figure, peak=peak), self.shares[self.warned :]
+        peak = self.peak
+        if peak is None or (figure.amount or 0.0) > (peak.amount or 0.0):
+            peak = figure
+        held, untold = evolve(self, account=account, figure=figure, peak=peak, **more), self.shares[self.warned :]
         if not untold or not peak.reaches(untold[0]):
             return held, ALLOW
         return evolve(held, warned=self.warned + 1), peak.warn(untold[0])
