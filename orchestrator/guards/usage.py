@@ -13,8 +13,9 @@ from typing import Any
 
 from orchestrator.domain.events import Event, ReplyReceived, Resumed, ToolRequested, TurnRequested
 from orchestrator.domain.evolve import evolve
+from orchestrator.domain.forecast import Forecast
 from orchestrator.domain.usage import NO_USAGE, amount_of, turn_usage
-from orchestrator.domain.usage_limits import LEDGER, Figure, Forecast, UsageAccount, UsageLimits
+from orchestrator.domain.usage_limits import LEDGER, Figure, UsageAccount, UsageLimits
 from orchestrator.domain.verdict import ALLOW, Stop, Verdict
 from orchestrator.guards.guard import finishing
 from orchestrator.guards.limits import GuardLimits

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.domain.forecast import Forecast
 from orchestrator.domain.usage import NO_USAGE, Usage, total_usage
 from orchestrator.domain.usage_limits import (
-    Forecast,
     UsageAccount,
     UsageLedger,
     UsageLevel,

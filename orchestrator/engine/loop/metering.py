@@ -20,10 +20,10 @@ from itertools import count
 from orchestrator.config.settings import RunSettings
 from orchestrator.domain.errors import RunBoundError
 from orchestrator.domain.events import ReplyReceived, TurnRequested
+from orchestrator.domain.forecast import Forecast
 from orchestrator.domain.run import Claim, Run
 from orchestrator.domain.usage import NO_USAGE, AttemptUsage, Usage, total_usage
 from orchestrator.domain.usage_limits import (
-    Forecast,
     UsageAccount,
     UsageLedger,
     UsageLimits,
