@@ -149,6 +149,9 @@ class ChecksSettings(_Section):
     """The verification of every plan that names none of its own; `orchestrate init` finds it out."""
     timeout_s: float = Field(default=600.0, gt=0)
     """Seconds that one verification command may take."""
+    parallel: int = Field(default=1, ge=1, le=16)
+    """Commands of one check pass at once, each on a checkout of its own; what those beside the first cache is not
+    kept."""
     confirmations: int = Field(default=2, ge=0, le=10)
     """How often tests that fail newly are run again, alone, before they count: one that passes then is flaky, which is
     told and holds nothing up; with 0 none is."""

@@ -89,6 +89,10 @@ class Workspace(Protocol):
         """Run a sandboxed shell command at the top level, for `timeout_s` (else the settings'), `within_s` at most.
         With `reports` test tools that can are asked for one, and what the command leaves for us is in the result."""
 
+    def beside(self, number: int) -> Workspace:
+        """Another workspace with the content that this one was opened with, to be closed by itself. Raises
+        WorkspaceError."""
+
     def restore(self) -> None:
         """Make it again what it was opened as: what commands have changed is put back, and what they added is gone,
         also where git ignores it. Build caches stay. What file tools did is undone as well: for checks alone."""

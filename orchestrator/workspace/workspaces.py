@@ -85,6 +85,7 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
                 settings=self.settings,
                 held=held.pop_all(),
                 start=start_tree,
+                again=lambda number: self.open(f"{attempt_id}:beside{number}", start, head=head, plan_id=plan_id),
                 furnish=partial(self._box, place, head, prepared),
             )
 

@@ -40,6 +40,8 @@ class Worktree(ports.Workspace):
     settings: Settings
     held: ExitStack
     start: str
+    again: Callable[[int], Worktree]
+    """Opens another one like it."""
     furnish: Callable[[], object]
     """Gives a fresh checkout what it has beside the tracked files."""
 
@@ -115,6 +117,10 @@ class Worktree(ports.Workspace):
                 self.plan_caches.fill(self.box.caches)
             except WorkspaceError as error:  # the work is accepted; the next commands only take longer
                 _log.warning("The build caches of %s are not kept: %s", self.place.name, error)
+
+    def beside(self, number: int) -> Worktree:
+        """Another worktree of the same content. Raises WorkspaceError."""
+        return self.again(number)
 
     def restore(self) -> None:
         """Put back what commands have changed. Raises WorkspaceError."""

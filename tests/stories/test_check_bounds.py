@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta
 
 from tests.stories.conftest import Serve
 from tests.support.scripts import SUB, call, finish, plan_of, review, script, task, worker
@@ -66,3 +67,28 @@ def test_a_declared_output_of_any_kind_is_seen(story: Story, model: Serve) -> No
     story.ok("execute")
 
     assert attempts(story) == [(1, "accepted", "accepted")]
+
+
+def test_commands_of_a_pass_run_at_once_where_that_is_set(story: Story, model: Serve) -> None:
+    """Each on a checkout of its own: what the first makes the second does not find, and which one fails is told
+    whichever ends first."""
+    commands = ("sleep 3 && touch made", "sleep 2 && test ! -e made", "test ! -e bad.txt")
+    story.environ["ORCHESTRATE_CHECKS_PARALLEL"] = "3"
+    bad = call("write_file", path="bad.txt", file_text="x")
+    model(script(worker("bad", bad, finish()), review()))
+    plan = plan_of(task("bad", writes=["bad.txt"], more="    max_attempts: 1\n"))
+    story.plan(plan.replace("'python3 -m unittest -q'", ", ".join(map(repr, commands))))
+
+    assert story.run("execute").returncode == 1
+
+    rows = story.ask(
+        "MATCH (:Attempt)-[:CHECKED_BY]->(c:Check) WHERE c.phase = 'verification' "
+        "RETURN c.command AS command, c.outcome AS outcome, c.startedAt AS at, c.durationMs AS ms ORDER BY c.id"
+    )
+    assert [(row["command"], row["outcome"]) for row in rows] == list(
+        zip(commands, ("passed", "passed", "failed"), strict=True)
+    )
+    begun = [datetime.fromisoformat(row["at"]) for row in rows[:2]]
+    ended = [at + timedelta(milliseconds=row["ms"]) for at, row in zip(begun, rows, strict=False)]
+    assert max(begun) < min(ended)
+    assert story.ask("MATCH (f:Finding {code: 'check_failed'}) RETURN f.locus AS locus") != []

@@ -18,6 +18,7 @@ from orchestrator.engine.attempt.protection import CheckedWork
 from orchestrator.engine.attempt.record import Deadlines
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
+from orchestrator.engine.attempt.side_by_side import side_by_side
 from orchestrator.engine.services import Services
 from orchestrator.gates.baseline import blamed, fails_as_before, judge_baseline
 from orchestrator.gates.checks import judge_checks, passed_over, reused, without_answer
@@ -126,28 +127,31 @@ def run_checks(
     baseline: Baseline | None = None,
     known: Iterable[Check] = (),
 ) -> tuple[Check, ...]:
-    """Run and record the verification commands over `tree` one after the other, each compared with the `baseline` and
-    recorded when it has ended (a baseline's own are not this attempt's); one without an answer is run once more, one of
-    the `known` that passed over this very tree is not run again. Raises AttemptEnded between two of them when
-    everything is cut short, and at a deadline of attempt, task or run, which none of them outlives: what it cuts says
-    nothing about the work."""
-    passed = passed_over(tree, known)
-    wanted = tuple(dict.fromkeys(commands))
-    checks: list[Check] = []
-    for number, command in enumerate(wanted, start=1):
-        check_id = f"{pass_id}:check{number}"
+    """Run and record the verification commands over `tree`, as many at once as the settings say, each compared with the
+    `baseline` and recorded when it has ended (a baseline's own are not this attempt's); one without an answer is run
+    once more, one of the `known` that passed over this very tree is not run again. Raises AttemptEnded between two of
+    them when everything is cut short, and at a deadline of attempt, task or run: what that cuts says nothing."""
+    passed, wanted = passed_over(tree, known), tuple(dict.fromkeys(commands))
+
+    def check_of(number: int, command: str) -> Check:
+        asked = AskedCheck(id=f"{pass_id}:check{number}", command=command, phase=phase, pass_id=pass_id, tree=tree)
         if command in passed:
             at = services.clock.now()
-            check = reused(passed[command], check_id=check_id, phase=phase, pass_id=pass_id, at=at)
+            check = reused(passed[command], check_id=asked.id, phase=phase, pass_id=pass_id, at=at)
         else:
             end_at_deadline(services, deadlines)
             tell_check_start(services, claim, command, phase=phase, number=number, total=len(wanted))
-            asked = AskedCheck(id=check_id, command=command, phase=phase, pass_id=pass_id, tree=tree)
-            check = run_check(services, workspace, asked, baseline.check_of(command) if baseline else None, deadlines)
-        checks.append(_recorded(services, claim, check, baseline))
+            with idle.one() as checkout:
+                base = baseline.check_of(command) if baseline else None
+                check = run_check(services, checkout, asked, base, deadlines)
+        recorded = _recorded(services, claim, check, baseline)
         if check.outcome == "infrastructure":
             end_at_deadline(services, deadlines)
-    return tuple(checks)
+        return recorded
+
+    at_once = min(services.settings.checks.parallel, len(set(wanted) - passed.keys()))
+    with side_by_side(workspace, at_once) as idle:
+        return idle.in_order(check_of, wanted)
 
 
 def _recorded(services: Services, claim: Claim, check: Check, baseline: Baseline | None) -> Check:
