@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import re
@@ -18,6 +17,7 @@ from agents.transcript import cut
 from orchestrator.domain.errors import OrchestrateError, ToolError
 from orchestrator.domain.model_io import ErrorKind, ToolCall, ToolResult
 from orchestrator.domain.normalise import outcome_hash, shape_hash
+from orchestrator.domain.text import closest
 from orchestrator.domain.tools import FINISHING_NAMES
 
 MOST_NESTING = 64
@@ -95,7 +95,7 @@ class Toolbox:
             return path
 
     def _unknown(self, name: str) -> str:
-        near = difflib.get_close_matches(name[:80], self._tools, n=1)
+        near = closest(name, self._tools)
         meant = f" Did you mean {near[0]}?" if near else ""
         return f"there is no tool {cut(name, 80)!r}.{meant} Tools: {', '.join(self._tools)}."
 

@@ -16,6 +16,7 @@ from orchestrator.domain.review import TOLERANCES
 from orchestrator.engine import runs
 from orchestrator.engine.programs import require_network, require_programs
 from orchestrator.planning.dag import generations
+from orchestrator.reports.delivered import delivered_work
 from orchestrator.reports.status import plan_status
 from orchestrator.reports.timeline import attempt_timeline
 
@@ -106,7 +107,6 @@ def settings_of(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _execute(app: App, plan: Plan, options: runs.ExecuteOptions, as_json: bool, codes: bool) -> int:
-    from orchestrator.cli.merge_notes import merge_notes
     from orchestrator.cli.render.overview import run_document, run_view
     from orchestrator.cli.render.plans import loosened_lines
     from orchestrator.cli.render.screen import present
@@ -117,8 +117,8 @@ def _execute(app: App, plan: Plan, options: runs.ExecuteOptions, as_json: bool, 
     with shown_progress(app, line_teller(codes=codes), words=not as_json):
         outcome = app.execute_plan(plan, options, signals_of(app))
     found = plan_status(app.graph, plan.id)
-    notes = () if as_json else tuple(merge_notes(app, found.run))
-    present(run_document(found), run_view(found, codes=codes, notes=notes), as_json=as_json)
+    work = delivered_work(app.graph, app.workspaces, found.run)
+    present(run_document(found, work), run_view(found, codes=codes, delivered=work), as_json=as_json)
     return _ended(app, outcome, options, codes) if outcome else _nothing_executed(found.tasks, options)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import json
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Protocol, TypeVar
 
 from orchestrator.domain.attempt import Check
@@ -40,9 +40,10 @@ def due_fixers(rules: Iterable[_Rule], findings: Iterable[Finding], checks: Iter
     return tuple(due.values())
 
 
-def unmended(findings: Iterable[Finding], used: Sequence[FixerRule]) -> tuple[Finding, ...]:
-    """What blocks and neither a check would tell anew nor one of these fixers was for: a model has to be asked."""
-    codes = {rule.code for rule in used if rule.code}
+def unmended(findings: Iterable[Finding], rules: Iterable[FixerRule], used: Collection[str]) -> tuple[Finding, ...]:
+    """What blocks and neither a check would tell anew nor one of the `used` commands was for, by any rule: a model has
+    to be asked."""
+    codes = {rule.code for rule in rules if rule.code and rule.command in used}
     return tuple(found for found in findings if found.blocking and found.source != "check" and found.code not in codes)
 
 

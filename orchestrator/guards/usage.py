@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
 
 from orchestrator.domain.events import Event, ReplyReceived, Resumed, ToolRequested, TurnRequested
 from orchestrator.domain.evolve import evolve
@@ -100,16 +99,16 @@ class UsageGuard:
         [asked] = account.figures(most, event.at)
         if asked.exceeded:
             return evolve(self, account=account), asked.stop({"model": request.model})
-        return self._stands(
-            account if timed else account.reserve(str(event.seq), most),
-            asked,
+        held = evolve(
+            self,
             before_turn=asked.before,
             forecast=self.forecast if timed else self.forecast.requested(amount_of(most, asked.measure) or 0.0),
             forced=self._ahead if request.tools_withheld and self.withholds_tools else None,
         )
+        return held._stands(account if timed else account.reserve(str(event.seq), most), asked)
 
     def _replied(self, event: ReplyReceived, account: UsageAccount) -> tuple[UsageGuard, Verdict]:
-        waited_s, forecast = event.reply.wait_ms / 1000, self.forecast
+        waited_s, held = event.reply.wait_ms / 1000, self
         if self._timed:
             account = account.waited(waited_s)
             [figure] = account.figures(NO_USAGE, event.at)
@@ -117,13 +116,13 @@ class UsageGuard:
             actual = turn_usage(event.reply)
             account = account.settle(str(event.seq), actual, waited_s)
             [figure] = account.figures(NO_USAGE, event.at)
-            forecast = forecast.settled(amount_of(actual, figure.measure) or 0.0)
+            held = evolve(self, forecast=self.forecast.settled(amount_of(actual, figure.measure) or 0.0))
         if self.forced is not None:
             others = [call.tool for call in event.reply.calls if not finishing(call)]
             if others:
                 stop = self.forced.stop({"asked for in the finishing turn": others[0]})
-                return evolve(self, forecast=forecast), stop
-        return self._stands(account, figure, forecast=forecast)
+                return held, stop
+        return held._stands(account, figure)
 
     def _later(self, event: Event, account: UsageAccount) -> tuple[UsageGuard, Verdict]:
         """Between a reply and the next request time alone goes on."""
@@ -132,12 +131,12 @@ class UsageGuard:
             return self, figure.stop()
         return self._stands(account, figure)
 
-    def _stands(self, account: UsageAccount, figure: Figure, **more: Any) -> tuple[UsageGuard, Verdict]:
+    def _stands(self, account: UsageAccount, figure: Figure) -> tuple[UsageGuard, Verdict]:
         """One warning an event: where a turn jumps over two shares, the second is told with the next one."""
         peak = self.peak
         if peak is None or (figure.amount or 0.0) > (peak.amount or 0.0):
             peak = figure
-        held, untold = evolve(self, account=account, figure=figure, peak=peak, **more), self.shares[self.warned :]
+        held, untold = evolve(self, account=account, figure=figure, peak=peak), self.shares[self.warned :]
         if not untold or not peak.reaches(untold[0]):
             return held, ALLOW
         return evolve(held, warned=self.warned + 1), peak.warn(untold[0])

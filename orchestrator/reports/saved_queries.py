@@ -11,12 +11,12 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from orchestrator.domain.errors import QueryError, UserError
+from orchestrator.domain.text import closest
 
 _PARAM = re.compile(r"// param (?P<name>\w+)(?: = (?P<default>.+?))?: (?P<meaning>.+)")
 # What may hold a `$` that is no parameter: strings, quoted names, comments.
@@ -100,7 +100,7 @@ def saved_query(name: str) -> SavedQuery:
     queries = saved_queries()
     if name in queries:
         return queries[name]
-    near = get_close_matches(name, queries, n=1)
+    near = closest(name, queries)
     hint = f"Did you mean {near[0]}? " if near else ""
     raise UserError(f"There is no saved query {name!r}.", next_step=f"{hint}`orchestrate query --list` lists them.")
 

@@ -110,7 +110,7 @@ def test_a_failed_execute_says_what_to_look_at_next(fresh: Story) -> None:
         done = fresh.run("execute", "--json")
     assert done.returncode == 1
     answer = json.loads(done.stdout)
-    assert set(answer) == {"runId", "planId", "branch", "status", "costUsd", "tasks"}
+    assert set(answer) == {"runId", "planId", "branch", "status", "costUsd", "granted", "runsLater", "tasks"}
     assert [(task["key"], task["status"]) for task in answer["tasks"]] == [("first", "failed"), ("second", "blocked")]
     ending = done.stderr[done.stderr.index("Task first failed") :]
     assert "second.py" in ending

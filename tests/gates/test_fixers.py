@@ -47,9 +47,12 @@ def test_a_fixer_is_due_by_a_findings_code_or_by_a_check_that_failed() -> None:
 
 
 def test_what_no_fixer_was_for_is_left_to_a_model() -> None:
-    """What a check tells is told anew by the check; QC's finding is settled only by a fixer for its code."""
-    assert unmended([HELD, SAID], [Rule("lint", check=LINT.command)]) == (SAID,)
-    assert unmended([HELD, SAID], [Rule("format", code="naming")]) == ()
+    """What a check tells is told anew by the check; QC's finding is settled only by a fixer for its code, of which one
+    command may have several."""
+    assert unmended([HELD, SAID], [Rule("lint", check=LINT.command)], ["lint"]) == (SAID,)
+    both = [Rule("format", code="naming"), Rule("format", code="layout")]
+    assert unmended([HELD, SAID, replace(SAID, code="layout")], both, ["format"]) == ()
+    assert unmended([HELD, SAID], both, []) == (SAID,)
 
 
 @pytest.mark.parametrize(

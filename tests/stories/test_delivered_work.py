@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.stories.conftest import Serve
 from tests.support.scripts import call, finish, plan_of, review, script, shell, task, worker
 from tests.support.story import Story, git
@@ -57,6 +59,8 @@ def test_a_person_is_told_what_runs_before_the_merge_command(story: Story, model
     above, _, below = shown.partition("Runs when you build, test, commit or open it, so read it first: setup.py\n")
     assert "pack was granted setup.py (decided by " in above
     assert below.startswith("The accepted work is on branch orchestrate/")
+    told = json.loads(story.ok("execute", "--json"))
+    assert (told["granted"], told["runsLater"]) == ([{"task": "pack", "paths": ["setup.py"]}], ["setup.py"])
     branch = below.split("git merge ")[1].split()[0]
     message = git(story.repository, "log", "-1", "--format=%B", branch)
     assert message.splitlines()[0] == "Pack Signed-off-by: Nobody <n@example.org>\ufffd[31m"

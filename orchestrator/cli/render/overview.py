@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,10 @@ from orchestrator.cli.render.screen import status_text
 from orchestrator.cli.render.tables import states_table
 from orchestrator.cli.render.text import clean, count, one_line, spent_in_all
 from orchestrator.domain.plan import Plan
+from orchestrator.reports.delivered import NOTHING_DELIVERED, DeliveredWork
 from orchestrator.reports.status import Activity, PlanOverview
+
+_MOST_NAMED = 10
 
 
 def status_view(found: PlanOverview, log: Path, *, codes: bool = False) -> RenderableType:
@@ -101,13 +104,15 @@ def status_document(found: PlanOverview) -> dict[str, Any]:
     }
 
 
-def run_view(found: PlanOverview, *, codes: bool = False, notes: Iterable[str] = ()) -> RenderableType:
+def run_view(
+    found: PlanOverview, *, codes: bool = False, delivered: DeliveredWork = NOTHING_DELIVERED
+) -> RenderableType:
     """The tasks (`codes`: with stop codes), what they cost, and where the work is, after what is to be known of it."""
     parts: list[RenderableType] = [_states(found, codes=codes)]
     run = found.run
     if run is not None:
         parts.append(Text.assemble("run ", run.id, " ", status_text(run.status), f": {spent_in_all(found.spend)}"))
-        parts.extend(map(Text, notes))
+        parts.extend(map(Text, _to_know(delivered)))
         if run.head_commit != run.base_commit:
             parts.append(Text(f"The accepted work is on branch {clean(run.branch)}: git merge {clean(run.branch)}"))
         if run.status == "interrupted":
@@ -115,7 +120,17 @@ def run_view(found: PlanOverview, *, codes: bool = False, notes: Iterable[str] =
     return Group(*parts)
 
 
-def run_document(found: PlanOverview) -> dict[str, Any]:
+def _to_know(delivered: DeliveredWork) -> Iterator[str]:
+    for row in delivered.granted:
+        paths, who = one_line(", ".join(row["paths"]), 200), one_line(row["decidedBy"])
+        yield f"While it worked, {one_line(row['task'])} was granted {paths} (decided by {who})."
+    if found := delivered.runs_later:
+        more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+        named = ", ".join(one_line(path, 200) for path in found[:_MOST_NAMED])
+        yield f"Runs when you build, test, commit or open it, so read it first: {named}{more}"
+
+
+def run_document(found: PlanOverview, delivered: DeliveredWork = NOTHING_DELIVERED) -> dict[str, Any]:
     """`execute --json`."""
     run = found.run
     return {
@@ -124,6 +139,8 @@ def run_document(found: PlanOverview) -> dict[str, Any]:
         "branch": run.branch if run else None,
         "status": run.status if run else None,
         "costUsd": found.spend.cost_usd,
+        "granted": [{"task": row["task"], "paths": row["paths"]} for row in delivered.granted],
+        "runsLater": delivered.runs_later,
         "tasks": [
             {
                 "key": state.task.key,

@@ -45,16 +45,16 @@ def mend(
     rules = due_fixers(services.settings.fixers, previous.findings, failed) if previous else ()
     if previous is None or not rules:
         return start, None
-    tree, used = start.tree, []
+    tree, used = start.tree, list[str]()
     for number, rule in enumerate(rules, start=1):
         fixed = _fixed(services, plan, claim, start, tree, rule, number, deadlines)
-        used += [rule] if fixed != tree else []
+        used += [rule.command] if fixed != tree else []
         tree = fixed
     if not used:
         return start, None
-    began = replace(start, tree=tree, fixers=tuple(rule.command for rule in used))
+    began = replace(start, tree=tree, fixers=tuple(used))
     proofs, held = _still_failing(services, plan, claim, began, failed, baseline, deadlines)
-    left = (*held, *unmended(previous.findings, used))
+    left = (*held, *unmended(previous.findings, services.settings.fixers, used))
     if left or without_answer(proofs):
         told = tuple(replace(check, phase="verification") for check in proofs)
         return replace(began, previous=replace(previous, findings=left, checks=told)), None

@@ -115,8 +115,8 @@ def _told_before(
 ) -> tuple[AttemptSummary | None, bool]:
     """The last attempt that counts no more, where something is to be learned from it, and whether this one goes on from
     it. After a retry that is what it would have been for a further attempt, and of an accepted one what QC has found
-    since. In a new run the analysis of one that a
-    bound stopped or that gave up is told; its work is not taken over, because a new run may begin elsewhere."""
+    since. In a new run the analysis of one that a bound stopped or that gave up is told; its work is not taken over,
+    because a new run may begin elsewhere."""
     counted = {claim.attempt_id, *(attempt.id for attempt in earlier)}
     others = [attempt for attempt in history if attempt.id not in counted]
     last = others[-1] if others else None
