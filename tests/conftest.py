@@ -62,6 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     the environment says of them; this Python as `python3`, not a version manager's script that looks for it; and the
     start cache of the embedded servers."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False  # said to this process before; rewriting the tests takes half of finding them
     own = Path(sys.executable).resolve().parent
     os.environ["PATH"] = f"{own}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     if not config.option.collectonly:

@@ -10,7 +10,7 @@ from orchestrator.domain.next_commands import retry_command
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.progress import TaskLeftOut
 from orchestrator.domain.task import TaskState
-from orchestrator.engine.attempt.standing import ground_of
+from orchestrator.engine.attempt.resume import ground_of
 from orchestrator.engine.services import Services
 from orchestrator.gates.convergence import Ground
 

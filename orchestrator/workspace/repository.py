@@ -95,22 +95,20 @@ def discover(folder: Path, environ: Mapping[str, str]) -> UserRepository:
         raise UserError(f"{folder} is not a folder.", next_step="Name the repository with -C DIR.")
     git_dir, common_dir, root = _locate(folder, environ)
     git = Git(git_dir=git_dir, work_tree=root, users=True, environ=environ)
-    branch = _line(git, "symbolic-ref", "--quiet", "--short", "HEAD")
     home = environ.get("ORCHESTRATE_HOME", "")
     configured = _configured(git)
-    looking = replace(git, emptied=configured.filters)
-    dirty = looking("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all").fields()
+    state = _state(replace(git, emptied=configured.filters), root)
     return UserRepository(
         root=root,
         git_dir=git_dir,
         common_dir=common_dir,
         home=Path(home).expanduser().absolute() if home else common_dir / "orchestrate",
-        head=_head(git, root),
-        branch=branch,
-        default_branch=_default_branch(git) or branch,
+        head=state.head,
+        branch=state.branch,
+        default_branch=_default_branch(git) or state.branch,
         remote=configured.remote,
         identity=configured.identity,
-        dirty=tuple(entry[3:] for entry in dirty),
+        dirty=state.dirty,
         submodules=(root / ".gitmodules").is_file(),
     )
 
@@ -139,22 +137,32 @@ def _configured(git: Git) -> _Configured:
     return _Configured(_identity(values), _remote(values), tuple(dict.fromkeys(own)))
 
 
+_ASKED = (
+    "--is-bare-repository",
+    "--is-inside-work-tree",
+    "--show-object-format",
+    "--absolute-git-dir",
+    "--git-common-dir",
+    "--show-toplevel",
+)
+
+
 def _locate(folder: Path, environ: Mapping[str, str]) -> tuple[Path, Path, Path]:
     git = Git(folder=folder, users=True, environ=environ)
-    asked = git.ask("rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--show-object-format")
+    asked = git.ask("rev-parse", "--path-format=absolute", *_ASKED)
     if "safe.bareRepository" in asked.err:
         raise UserError(f"{folder} is a bare repository, or inside a git directory.", next_step=_CHECKOUT)
-    if asked.code != 0:
+    told = asked.text.splitlines()
+    if len(told) < len(_ASKED) - 1:  # the last is an error of git's where the others are reason enough
         raise _no_repository(folder, asked.err)
-    bare, inside, objects = asked.text.splitlines()
+    bare, inside, objects = told[:3]
     if bare == "true":
         raise UserError(f"{folder} is a bare repository.", next_step=_CHECKOUT)
     if inside != "true":
         raise UserError(f"{folder} is inside a git directory.", next_step=_CHECKOUT)
     if objects != "sha1":
         raise UserError(f"{folder} uses {objects} objects; only sha1 repositories can be used.")
-    found = git("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir", "--show-toplevel")
-    git_dir, common_dir, root = (Path(line).resolve() for line in found.text.splitlines())
+    git_dir, common_dir, root = (Path(line).resolve() for line in told[3:])
     return git_dir, common_dir, root
 
 
@@ -167,16 +175,28 @@ def _no_repository(folder: Path, said: str) -> UserError:
     )
 
 
-def _line(git: Git, *arguments: str) -> str:
-    answer = git.ask(*arguments)
-    return answer.text.strip() if answer.code == 0 else ""
+@dataclass(frozen=True, slots=True)
+class _State:
+    """HEAD's commit, its branch (empty: detached), and the changed and untracked paths."""
+
+    head: str
+    branch: str
+    dirty: tuple[str, ...]
 
 
-def _head(git: Git, root: Path) -> str:
-    head = _line(git, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-    if not head:
+_LOOKED = ("status", "--porcelain=v2", "--branch", "-z", "--no-ahead-behind", "--no-renames", "--ignore-submodules=all")
+_BEFORE_PATH = {"1": 8, "u": 10, "?": 1}
+"""How many words stand before the path in an entry of this kind."""
+
+
+def _state(git: Git, root: Path) -> _State:
+    told = git(*_LOOKED).fields()
+    about = dict(line.removeprefix("# branch.").split(" ", 1) for line in told if line.startswith("# branch."))
+    if about["oid"] == "(initial)":
         raise UserError(f"{root} has no commits.", next_step="Commit something first: git add -A, git commit.")
-    return head
+    branch = "" if about["head"] == "(detached)" else about["head"]
+    entries = ((line, _BEFORE_PATH.get(line[0])) for line in told)
+    return _State(about["oid"], branch, tuple(line.split(" ", words)[words] for line, words in entries if words))
 
 
 def ensure_home(home: Path) -> None:
@@ -193,14 +213,15 @@ def ensure_home(home: Path) -> None:
         raise UserError(f"{home} cannot be written: {error.strerror}.", next_step=way_out) from error
 
 
+_DEFAULTS = ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master")
+
+
 def _default_branch(git: Git) -> str:
-    remote_head = _line(git, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD")
-    if remote_head:
-        return remote_head.removeprefix("origin/")
-    for name in ("main", "master"):
-        if git.ask("show-ref", "--verify", "--quiet", f"refs/heads/{name}").code == 0:
-            return name
-    return ""
+    """What the remote calls its default, else the usual name that there is."""
+    told = git("for-each-ref", "--format=%(refname) %(symref)", *_DEFAULTS).text.splitlines()
+    found = dict(line.split(" ", 1) for line in told)
+    named = next((found[ref] or ref for ref in _DEFAULTS if ref in found), "")
+    return named.removeprefix("refs/heads/").removeprefix("refs/remotes/origin/")
 
 
 def _remote(values: Mapping[str, str]) -> str:

@@ -24,6 +24,9 @@ _ANY_COMMIT = "--upload-pack=git -c uploadpack.allowAnySHA1InWant=true -c core.h
 _FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--update-shallow", _ANY_COMMIT)
 _CONFIG = {"gc.auto": "0", "gc.pruneExpire": "never", "maintenance.auto": "false", "core.logAllRefUpdates": "false"}
 
+_BASES = "refs/orchestrate/bases/"
+"""Below it each commit that was brought here, by its id."""
+
 # Content is kept byte for byte: what git would convert (line ends, keywords, filters, encodings) stays as it is, so
 # that a tree made from bytes equals the one that git add makes. info/attributes outranks every .gitattributes.
 _ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding !diff !merge\n"
@@ -66,6 +69,8 @@ class Shadow:
     def resolve(self, revision: str) -> str:
         """The full commit id of a revision of the user's repository (or of the Shadow), brought into the Shadow and
         anchored. Raises UserError when there is no such commit."""
+        if f"{_BASES}{revision}" in self.objects().references:
+            return revision
         for git in (Git(git_dir=self.repository.git_dir, users=True), self.git):
             found = git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
             if found.code == 0:
@@ -74,8 +79,8 @@ class Shadow:
         raise UserError(f"There is no commit {revision!r} in {self.repository.root}.", next_step="Name another one.")
 
     def _bring(self, commit: str) -> None:
-        anchor = f"refs/orchestrate/bases/{commit}"
-        if self.git.ask("show-ref", "--verify", "--quiet", anchor).code == 0:
+        anchor = f"{_BASES}{commit}"
+        if anchor in self.objects().references:
             return
         if self.git.ask("cat-file", "-e", f"{commit}^{{commit}}").code != 0:
             self.git(*_FETCH, str(self.repository.common_dir), commit)

@@ -7,7 +7,7 @@ import pwd
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from orchestrator.config.secrets import secrets_of
@@ -20,6 +20,7 @@ from orchestrator.workspace.absent import absent_files
 from orchestrator.workspace.build_caches import BuildCaches, sweep_caches
 from orchestrator.workspace.diff import changes
 from orchestrator.workspace.filesystem import remove_if_free
+from orchestrator.workspace.git import Git
 from orchestrator.workspace.measured import MeasuredChecks, shared_state
 from orchestrator.workspace.prepare import PREPARED, Preparation, Prepared
 from orchestrator.workspace.repository import UserRepository, ensure_home
@@ -110,7 +111,7 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
 
     def files_of(self, commit: str) -> tuple[str, ...]:
         """The paths of a commit's files."""
-        return self.git("ls-tree", "-r", "-z", "--name-only", self.resolve(commit)).fields()
+        return _files_of(self.git_dir, self.resolve(commit))
 
     def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
         """What differs between two trees."""
@@ -211,6 +212,12 @@ class ShadowWorkspaces(Shadow, ports.Workspaces):
         names = [str(mount.target.relative_to(root)) for mount in shares]
         tracked = self.git("ls-tree", "-z", "--name-only", "--full-tree", head, "--", *names).fields() if names else ()
         return made, tuple(mount for mount, name in zip(shares, names, strict=True) if name not in tracked)
+
+
+@lru_cache(maxsize=4)
+def _files_of(git_dir: Path, commit: str) -> tuple[str, ...]:
+    """Remembered, since each step of an attempt asks: a commit has the same files for ever."""
+    return Git(git_dir=git_dir)("ls-tree", "-r", "-z", "--name-only", commit).fields()
 
 
 def _make_place_for(place: WorktreeDir, mount: Mount, root: Path) -> bool:

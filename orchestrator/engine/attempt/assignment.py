@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
 
-from orchestrator.domain.assignment import Assignment, DependencyResult, RepeatedCall
-from orchestrator.domain.attempt import AttemptSummary, Check
+from orchestrator.domain.assignment import Assignment, DependencyResult, RepeatedCall, StageNotice
+from orchestrator.domain.attempt import AttemptSummary, Check, Decision
 from orchestrator.domain.baseline import Baseline
 from orchestrator.domain.errors import ToolError
 from orchestrator.domain.plan import Plan
@@ -15,7 +16,6 @@ from orchestrator.domain.task import Task
 from orchestrator.engine.attempt.record import AttemptRecord, attempt_journal
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
-from orchestrator.engine.attempt.stage import stage_notice
 from orchestrator.engine.attempt.verification import without_snapshot
 from orchestrator.engine.loop.approvals import AskPlanner
 from orchestrator.engine.loop.control_tools import WorkerControls
@@ -26,7 +26,12 @@ from orchestrator.engine.services import Services
 from orchestrator.gates.baseline import known_failures
 from orchestrator.gates.lives import course
 from orchestrator.gates.retry import resumes
+from orchestrator.gates.stage import most_changed
 from orchestrator.guards.repeated import repeated_calls
+
+_MOST_FAILURES = 20
+_MOST_REASONS = 12
+_REASON_CHARS = 400
 
 
 def do_work(
@@ -81,12 +86,37 @@ def _assignment(
         known_failures=known_failures(baseline),
         previous=previous,
         repeated=_repeated(services, previous),
-        notice=stage_notice(services, claim.task, start),
+        notice=_stage_notice(services, claim.task, start),
         fixers=start.fixers,
         course=course([each for each in start.earlier if not resumes(each)]),
         progress_every=services.settings.guards.progress_every,
         surroundings=workspace.surroundings,
     )
+
+
+def _stage_notice(services: Services, task: Task, start: Start) -> StageNotice | None:
+    """What the worker is told of the last rejected attempt; None at stage 1."""
+    limits, rejected = services.settings.convergence.at(start.stage), start.standing.rejected
+    last = rejected[-1].decision if rejected else None
+    if limits is None or last is None:
+        return None
+    files, lines = most_changed(task, limits)
+    return StageNotice(
+        stage=start.stage,
+        passes=len(rejected),
+        max_files=files,
+        max_lines=lines,
+        failures=tuple(_failures(last, rejected[-1]))[:_MOST_FAILURES],
+        reasons=tuple(reason[:_REASON_CHARS] for reason in last.reasons[:_MOST_REASONS]),
+    )
+
+
+def _failures(decision: Decision, attempt: AttemptSummary) -> Iterator[str]:
+    """Each fingerprint with where it is and how often it was seen."""
+    where = {finding.fingerprint: f" {finding.locus[:200]}" for finding in attempt.findings if finding.locus}
+    counts = decision.counts or (1,) * len(decision.fingerprints)
+    for fingerprint, count in zip(decision.fingerprints, counts, strict=False):
+        yield f"{fingerprint}{where.get(fingerprint, '')} x{count}"
 
 
 def _failed_checks(previous: AttemptSummary | None) -> tuple[Check, ...]:

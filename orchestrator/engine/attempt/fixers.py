@@ -14,7 +14,7 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.run import Claim
 from orchestrator.domain.workspace import CommandResult
-from orchestrator.engine.attempt.protection import fresh_checkout, protect, protection_rules
+from orchestrator.engine.attempt.checked_work import fresh_checkout, protect, protection_rules
 from orchestrator.engine.attempt.record import AttemptRecord, Deadlines
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work

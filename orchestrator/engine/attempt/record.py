@@ -9,7 +9,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from orchestrator.domain.attempt import AttemptResult, AttemptSummary, Owner
+from orchestrator.domain.attempt import AttemptResult, Owner
 from orchestrator.domain.baseline import Baseline
 from orchestrator.domain.errors import GraphError, StaleFenceError, WorkspaceError
 from orchestrator.domain.events import Resumed
@@ -23,7 +23,7 @@ from orchestrator.domain.workspace import FileChange
 from orchestrator.engine.attempt.artefacts import write_artefacts_of
 from orchestrator.engine.attempt.diagnosis import told_by_model
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded, attempt_result
-from orchestrator.engine.attempt.standing import effort_of
+from orchestrator.engine.attempt.resume import Start, counted_attempts, effort_of
 from orchestrator.engine.loop.journal import Journal, Subscriber
 from orchestrator.engine.loop.metering import Meter
 from orchestrator.engine.services import Services
@@ -34,7 +34,6 @@ from orchestrator.guards.guard_set import GuardSet, replay
 from orchestrator.guards.origin import origin
 
 if TYPE_CHECKING:
-    from orchestrator.engine.attempt.resume import Start
     from orchestrator.engine.loop.conversation import Conversation
 
 
@@ -46,13 +45,6 @@ def attempt_journal(services: Services, claim: Claim, start: Start, subscribers:
     if start.last_event_at is not None:
         journal.append(Resumed(at=services.clock.now(), last_event_at=start.last_event_at))
     return journal
-
-
-def counted_attempts(history: Sequence[AttemptSummary], claim: Claim) -> tuple[AttemptSummary, ...]:
-    """Those of a claimed task's attempts that count with this one: the earlier ones of this run, since a person had the
-    task tried again."""
-    numbers = range(claim.task.retried_after + 1, claim.number)
-    return tuple(attempt for attempt in history if attempt.run_id == claim.run_id and attempt.number in numbers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,20 +7,30 @@ that no crash loses work or refills a budget.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from orchestrator.domain.attempt import AttemptSummary, Check, Strategy
+from orchestrator.domain.attempt import AttemptSummary, Check, Strategy, VerificationResult
 from orchestrator.domain.events import Event, ScopeDecided, ToolFinished
 from orchestrator.domain.finding import Finding
+from orchestrator.domain.lifecycle import AttemptStatus
 from orchestrator.domain.ports import Workspaces
 from orchestrator.domain.run import Claim
-from orchestrator.engine.attempt.record import AttemptRecord, counted_attempts
-from orchestrator.engine.attempt.standing import Standing, held_paths, standing, strategy_after
+from orchestrator.domain.task import Task
+from orchestrator.domain.workspace import FileChange
 from orchestrator.engine.services import Services
+from orchestrator.gates.convergence import Convergence, Ground, changed_since, convergence, rejected_passes
+from orchestrator.gates.progress import Effort
 from orchestrator.gates.retry import resumes
 from orchestrator.gates.review import GAPS
+from orchestrator.gates.stage import stage_paths
+
+if TYPE_CHECKING:
+    from orchestrator.engine.attempt.record import AttemptRecord
+
+_AT_THE_BEGINNING = Convergence()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +43,14 @@ class Work:
     allowed_paths: tuple[str, ...]
     findings: tuple[Finding, ...] = ()
     """What its task's stage holds against it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a task stands, and the rejected attempts that this is folded from."""
+
+    convergence: Convergence = _AT_THE_BEGINNING
+    rejected: tuple[AttemptSummary, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,15 +101,15 @@ def find_start(services: Services, claim: Claim) -> Start:
     asked = _asked_for(claim, history)
     kept = asked or (_kept(source, events.get(source.id, ())) if source else None)
     base, tree, carried = _ground(services.workspaces, kept, head)
-    stands = standing(services, claim, history, base)
+    stands = _standing(services, claim, history, base)
     return Start(
         base=base,
         base_tree=services.workspaces.tree_of(base),
         tree=tree,
         begun=_begun(begun, base) or tree,
         standing=stands,
-        strategy=strategy_after(previous),
-        allowed_paths=held_paths(services, claim.task, stands, _allowed(services, claim, source, inherited)),
+        strategy=_strategy_after(previous),
+        allowed_paths=_held_paths(services, claim.task, stands, _allowed(services, claim, source, inherited)),
         previous=previous,
         remarks=_remarks(before, cut_off),
         inherited=inherited,
@@ -99,6 +117,13 @@ def find_start(services: Services, claim: Claim) -> Start:
         submitted=last if carried and last is not None and last.worker_output and last.tree_after else None,
         earlier=earlier,
     )
+
+
+def counted_attempts(history: Sequence[AttemptSummary], claim: Claim) -> tuple[AttemptSummary, ...]:
+    """Those of a claimed task's attempts that count with this one: the earlier ones of this run, since a person had the
+    task tried again."""
+    numbers = range(claim.task.retried_after + 1, claim.number)
+    return tuple(attempt for attempt in history if attempt.run_id == claim.run_id and attempt.number in numbers)
 
 
 def take_over(start: Start, record: AttemptRecord) -> Work | None:
@@ -196,3 +221,64 @@ def _allowed(
     events = inherited or services.reader.events(source.id)
     granted = [path for event in events if isinstance(event, ScopeDecided) and event.granted for path in event.paths]
     return tuple(dict.fromkeys((*claim.task.allowed_paths, *source.allowed_paths, *granted)))
+
+
+def _standing(services: Services, claim: Claim, history: Sequence[AttemptSummary], base: str) -> Standing:
+    """Where the claimed task stands, begun anew where a person has had it tried again or changed what it is tried on
+    since; the attempt is going to stand on the commit `base`."""
+    task = claim.task
+    past = [attempt for attempt in history if task.retried_after < attempt.number < claim.number]
+    rejected = [attempt for attempt in past if attempt.status == "rejected" and attempt.decision is not None]
+    if rejected and changed_since(rejected[-1], ground_of(services, task, base), claim.run_id):
+        return Standing()
+    found = convergence(rejected_passes(past), services.settings.convergence).taken_up
+    return Standing(found, tuple(rejected[len(rejected) - found.passes :]))
+
+
+def _held_paths(services: Services, task: Task, stands: Standing, allowed_paths: tuple[str, ...]) -> tuple[str, ...]:
+    """The allowed paths as the task's stage narrows them."""
+    limits = services.settings.convergence.at(stands.convergence.stage)
+    if limits is None:
+        return allowed_paths
+    return stage_paths(task, allowed_paths, _changed(services.workspaces, stands.rejected), limits)
+
+
+def _changed(workspaces: Workspaces, rejected: Sequence[AttemptSummary]) -> Iterator[FileChange]:
+    for attempt in rejected:
+        if attempt.base_commit and attempt.decision:
+            yield from workspaces.changes(workspaces.tree_of(attempt.base_commit), attempt.decision.diff_hash)
+
+
+def effort_of(
+    services: Services,
+    claim: Claim,
+    earlier: Sequence[AttemptSummary],
+    status: AttemptStatus,
+    verified: VerificationResult | None,
+) -> Effort:
+    """What the task has used with the claimed attempt, which ends with this status: as it is recorded, and with its
+    check pass where no check was run in it."""
+    recorded = services.reader.attempt(claim.attempt_id)
+    effort = Effort.of((*earlier, replace(recorded, status=status)))
+    more = verified is not None and verified.id not in recorded.passes
+    return replace(effort, check_passes=effort.check_passes + more)
+
+
+def ground_of(services: Services, task: Task, base: str) -> Ground:
+    """What an attempt of the task is made on now, on the commit `base`."""
+    return Ground(
+        prompt=task.words_hash,
+        model=task.model or services.settings.models.worker.name,
+        budget=task.tool_call_budget,
+        paths=task.paths,
+        base=base,
+    )
+
+
+def _strategy_after(previous: AttemptSummary | None) -> Strategy:
+    """How an attempt begins that is told of `previous`."""
+    if previous is None:
+        return "first"
+    if previous.status == "rejected":
+        return "after_rejection"
+    return "after_stop" if previous.status == "stopped" or previous.stop_reason == "gave_up" else "first"

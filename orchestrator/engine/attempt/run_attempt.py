@@ -13,15 +13,19 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.run import Claim
 from orchestrator.engine.attempt.assignment import do_work
 from orchestrator.engine.attempt.baseline import measure_baseline
+from orchestrator.engine.attempt.checked_work import (
+    describe_protection,
+    fresh_checkout,
+    held_work,
+    protect,
+    with_memory,
+)
 from orchestrator.engine.attempt.fixers import mend
-from orchestrator.engine.attempt.fixes import with_memory
 from orchestrator.engine.attempt.merge import merge
-from orchestrator.engine.attempt.protection import describe_protection, fresh_checkout, protect
 from orchestrator.engine.attempt.record import AttemptRecord, Deadlines
 from orchestrator.engine.attempt.resume import find_start, take_over
 from orchestrator.engine.attempt.review import Reviewing, ask_verifier, work_as_checked
 from orchestrator.engine.attempt.review_log import ClaimedReviews
-from orchestrator.engine.attempt.stage import held_work
 from orchestrator.engine.attempt.verification import verify
 from orchestrator.engine.loop.metering import Meter
 from orchestrator.engine.services import Services

@@ -13,12 +13,11 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.progress import CheckFinished, CheckStarted
 from orchestrator.domain.run import Claim
-from orchestrator.engine.attempt.command_check import AskedCheck, run_check
-from orchestrator.engine.attempt.protection import CheckedWork
+from orchestrator.engine.attempt.checked_work import CheckedWork
+from orchestrator.engine.attempt.command_check import AskedCheck, run_check, side_by_side
 from orchestrator.engine.attempt.record import Deadlines
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
-from orchestrator.engine.attempt.side_by_side import side_by_side
 from orchestrator.engine.services import Services
 from orchestrator.gates.baseline import blamed, fails_as_before, judge_baseline
 from orchestrator.gates.checks import judge_checks, passed_over, reused, without_answer

@@ -1,20 +1,28 @@
-"""What the work is checked as: its tree, with what the worker may not decide as it was at the start."""
+"""What of the work counts, and what it is checked as: its tree, with what the worker may not change as it was at the
+start, with what a raised stage and the memory of fixes hold against it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from orchestrator.domain.finding import Finding
+from orchestrator.domain.fix import Fix
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.run import Claim
 from orchestrator.domain.workspace import FileChange
 from orchestrator.engine.attempt.resume import Start, Work
 from orchestrator.engine.services import Services
+from orchestrator.gates.fixes import judge_undone
 from orchestrator.gates.protected import ProtectionRules, judge_protected, protected_changes, protected_files
 from orchestrator.gates.shadowing import built_in, judge_shadowing, new_modules
+from orchestrator.gates.stage import judge_own_size, outside, put_back
+
+MOST_LISTED = 50
+"""Protected files that are recorded by name with an attempt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +33,6 @@ class CheckedWork:
     tree: str
     changes: tuple[FileChange, ...]
     findings: tuple[Finding, ...]
-
-
-MOST_LISTED = 50
-"""Protected files that are recorded by name with an attempt."""
 
 
 def protection_rules(services: Services, plan: Plan, claim: Claim) -> ProtectionRules:
@@ -71,3 +75,38 @@ def fresh_checkout(
     )
     with closing(opened) as checkout:
         yield checkout
+
+
+def held_work(services: Services, claim: Claim, start: Start, work: Work) -> Work:
+    """The work with what it changed elsewhere put back as the run has it, what earlier attempts left there too, and
+    what stands against the size of the attempt's own change; at stage 1 the work as it is."""
+    limits = services.settings.convergence.at(start.stage)
+    if limits is None:
+        return work
+    workspaces = services.workspaces
+    made = workspaces.changes(start.base_tree, work.tree)
+    elsewhere = outside(made, work.allowed_paths) if limits.touched_only else ()
+    tree = workspaces.restored(work.tree, start.base_tree, elsewhere)
+    own = workspaces.changes(start.begun, tree)
+    return replace(
+        work, tree=tree, findings=(*put_back(elsewhere), *judge_own_size(own, claim.task, limits, start.stage))
+    )
+
+
+def with_memory(services: Services, plan: Plan, claim: Claim, start: Start, work: Work) -> Work:
+    """The work with a finding for each fix that it has taken back, where no check would tell. Only fixes in the work
+    that it goes on with count: one that began anew has none."""
+    if start.strategy != "after_rejection" or start.tree == start.base_tree:
+        return work
+    began = max((a.number for a in start.earlier if a.strategy != "after_rejection"), default=0)
+    fixes = [fix for fix in services.reader.fixes(claim.task.id) if fix.attempt >= began]
+    found = dict.fromkeys(_undone(services, plan.commands_of(claim.task), start, work, fixes))
+    return replace(work, findings=(*work.findings, *found))
+
+
+def _undone(
+    services: Services, commands: tuple[str, ...], start: Start, work: Work, fixes: list[Fix]
+) -> Iterator[Finding]:
+    asked_for = start.previous.findings if start.previous else ()
+    for tree, proven in groupby(fixes, key=lambda fix: fix.tree):
+        yield from judge_undone(proven, services.workspaces.changes(tree, work.tree), asked_for, commands)
