@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import pkgutil
@@ -152,9 +153,12 @@ def pytest_runtest_setup() -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Start the real Neo4j as soon as it is known that a test will want it."""
+    """Start the real Neo4j as soon as it is known that a test will want it; and have Python look no more through the
+    thousands of objects that stay to the end."""
     if not session.config.option.collectonly and any(map(wants_neo4j, session.items)):
         ask_in_background(run_folder(session.config))
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
