@@ -14,6 +14,7 @@ from agents.tools import catalogue
 from agents.transcript import cut
 from orchestrator.config.settings import ReviewSettings
 from orchestrator.domain.assignment import FailureBrief, ReviewAssignment
+from orchestrator.domain.globs import paths_in_words
 from orchestrator.domain.ports import Workspace
 from orchestrator.domain.review import TOLERANCES
 
@@ -83,7 +84,7 @@ def _told(assignment: ReviewAssignment, brief: PromptText) -> str:
         criteria=prompts.bullets(task.acceptance_criteria),
         edge_cases=prompts.bullets(task.edge_cases),
         verification_criteria=prompts.criteria(task.verification_criteria),
-        allowed_paths=prompts.listed(task.allowed_paths),
+        allowed_paths=paths_in_words(task.allowed_paths) or "none",
         checks=brief.checks(assignment.checks),
         diff=brief.excerpt("diff", assignment.diff),
         worker_output=brief.excerpt("worker-output", assignment.worker_output, _GOAL_CHARS),

@@ -13,6 +13,7 @@ from agents.session import ChatSession, Opening, result_chars
 from agents.tools import catalogue
 from orchestrator.domain.assignment import Assignment, StageNotice
 from orchestrator.domain.attempt import AttemptSummary
+from orchestrator.domain.globs import paths_in_words
 from orchestrator.domain.lives import Course, PastAttempt
 from orchestrator.domain.ports import Workspace
 
@@ -52,7 +53,7 @@ def _told(assignment: Assignment, brief: PromptText) -> str:
         verification=prompts.bullets(map(prompts.inline, assignment.verification)),
         files_read=prompts.listed(task.files_read),
         files_written=prompts.listed(task.files_written),
-        allowed_paths=prompts.listed(assignment.allowed_paths),
+        allowed_paths=paths_in_words(assignment.allowed_paths) or "none",
         max_files=task.max_changed_files,
         max_lines=task.max_changed_lines,
         budget=assignment.budget,

@@ -15,6 +15,7 @@ from orchestrator.cli.render.text import clean
 from orchestrator.cli.values import json_option
 from orchestrator.config.file import OWN_FILE, read_settings_file
 from orchestrator.domain.errors import ToolError, UserError
+from orchestrator.gates.checks import runs_no_test
 from orchestrator.planning.proposals import propose_checks
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ _HEAD = """# Settings of orchestrate for this repository; `orchestrate settings`
 # In a clone, what this file runs counts after `orchestrate trust`.
 
 [checks]
+"""
+_FAILED = """
+# Tried, and failed. One whose tests can run may stand above all the same: what fails before is not held against a task.
 """
 _TAIL_LINES = 5
 
@@ -48,9 +52,9 @@ def command(invocation: Invocation, /, as_json: bool, sandbox: str | None) -> No
     with invocation.app(logged=False) as again:
         again.trust()  # the user has just had it written
     if as_json:
-        commands = [{"command": r.command, "passed": r.exit_code == 0, "exitCode": r.exit_code} for r in tried]
+        commands = [{"command": r.command, "passed": _passes(r), "exitCode": r.exit_code} for r in tried]
         return print_json({"file": str(path), "commands": commands})
-    passed = sum(result.exit_code == 0 for result in tried)
+    passed = sum(map(_passes, tried))
     click.echo(clean(f"{path} is written, with {passed} of {len(tried)} proposed commands."))
     return click.echo('Next: `orchestrate doctor --model`, then `orchestrate plan "what you want"`')
 
@@ -77,7 +81,7 @@ def _tried(app: App) -> Iterator[CommandResult]:
         for proposal in proposed:
             say(f"Trying {proposal}")
             result = workspace.run(proposal, timeout_s=app.settings.checks.timeout_s)
-            say("  passes" if result.exit_code == 0 else _failure(result))
+            say("  passes" if _passes(result) else _failure(result))
             yield result
 
 
@@ -88,12 +92,19 @@ def _text(workspace: Workspace, path: str) -> str:
         return ""
 
 
+def _passes(result: CommandResult) -> bool:
+    """One that finds no test passes whatever the work is."""
+    return result.exit_code == 0 and not runs_no_test(result.output)
+
+
 def _failure(result: CommandResult) -> str:
     last = "".join(f"\n    {line}" for line in result.output.splitlines()[-_TAIL_LINES:])
     return f"  fails: {_how(result)}{last}"
 
 
 def _how(result: CommandResult) -> str:
+    if result.exit_code == 0:
+        return "it runs no test"
     return result.detail or f"exit code {result.exit_code}"
 
 
@@ -108,8 +119,8 @@ def _write(app: App, tried: Sequence[CommandResult]) -> None:
 
 def settings_text(tried: Sequence[CommandResult]) -> str:
     """The settings file: the commands that pass, and in comments those that do not."""
-    passed = [result for result in tried if result.exit_code == 0]
+    passed = [result for result in tried if _passes(result)]
     named = "".join(f"    {json.dumps(result.command)},\n" for result in passed)
     commands = f"commands = [\n{named}]\n" if passed else '# commands = ["make test"]\n'
-    failed = [f"# {' '.join(f'{r.command}: {_how(r)}'.split())}\n" for r in tried if r.exit_code != 0]
-    return "".join([_HEAD, commands, *(["\n# Tried, and failed:\n", *failed] if failed else [])])
+    failed = [f"# {' '.join(f'{r.command}: {_how(r)}'.split())}\n" for r in tried if not _passes(r)]
+    return "".join([_HEAD, commands, *([_FAILED, *failed] if failed else [])])

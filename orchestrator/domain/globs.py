@@ -54,6 +54,11 @@ def literal(path: str) -> str:
     return f"./{escaped}" if escaped.startswith(NEW_ONLY) else escaped
 
 
+def paths_in_words(patterns: Iterable[str]) -> str:
+    """Allowed paths in one line, for who need not know what a plus means."""
+    return ", ".join(f"{p[len(NEW_ONLY) :]} (new files only)" if p.startswith(NEW_ONLY) else p for p in patterns)
+
+
 def _allows_one(path: str, pattern: str, *, existed: bool) -> bool:
     if pattern.startswith(NEW_ONLY):
         return not existed and matches(path, pattern[len(NEW_ONLY) :])

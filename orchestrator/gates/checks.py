@@ -18,6 +18,14 @@ from orchestrator.gates.reading import unread_failure
 
 _NO_ANSWER = frozenset({126, 127})  # the shell could not execute or find the program
 
+_NO_TEST = re.compile(
+    r"^(?:Ran 0 tests|=* ?no tests ran|collected 0 items|testing: warning: no tests|(?:#|ℹ) tests 0$|running 0 tests)",
+    re.MULTILINE,
+)
+_A_TEST = re.compile(
+    r"^(?:Ran [1-9]|(?:#|ℹ) tests [1-9]|running [1-9]|ok  \t(?!.*\[no tests))|\b[1-9]\d* passed\b", re.MULTILINE
+)
+
 MOST_FINDINGS = 50
 """Failures of one check that are a finding each."""
 
@@ -52,6 +60,20 @@ def judge_unanswered(checks: Iterable[Check]) -> tuple[Finding, ...]:
         )
         for check in without_answer(checks)
     )
+
+
+def runs_no_test(output: str) -> bool:
+    """Whether what a command printed is a test tool's that found nothing to run, and no other tool's that did."""
+    return _NO_TEST.search(output) is not None and _A_TEST.search(output) is None
+
+
+def judge_untested(checks: Iterable[Check]) -> Iterator[Finding]:
+    """One finding for each command that passes without having run a test, which blocks nothing: it is the plan's."""
+    for check in checks:
+        if check.outcome == "passed" and runs_no_test(check.output):
+            message = f"`{check.command}` passes because it finds no test: it shows nothing about the work."
+            fix = "Name a command that finds the tests: pytest's functions, for example, need `python3 -m pytest -q`."
+            yield make_finding("check", "no_tests", check.command, message, fix, severity="warning")
 
 
 def without_answer(checks: Iterable[Check]) -> tuple[Check, ...]:

@@ -13,11 +13,10 @@ from typing import Any
 from orchestrator.domain.ansi import plain
 from orchestrator.domain.attempt import Check
 from orchestrator.domain.review import Proof, ProofKind
+from orchestrator.gates.checks import runs_no_test
 
 _KINDS: Mapping[str, ProofKind] = {"command": "command", "lines": "lines", "text": "text"}
 _NUMBERED = re.compile(r"^\d+\t", re.MULTILINE)  # as read_file shows a line
-_NO_TEST = re.compile(r"^(?:Ran 0 tests|=* ?no tests ran|collected 0 items|testing: warning: no tests)", re.MULTILINE)
-_A_TEST = re.compile(r"\bRan [1-9]|\b[1-9]\d* passed\b")
 _MOST_LINES = 1_000_000_000
 
 
@@ -47,7 +46,7 @@ def against_command(proof: Proof, check: Check, *, always_succeeds: bool) -> str
         return "it gave no answer when it was run again"
     if check.exit_code != proof.exit_code:
         return f"it ended with {check.exit_code} when it was run again, not with {proof.exit_code}"
-    if _NO_TEST.search(check.output) and not _A_TEST.search(check.output):
+    if runs_no_test(check.output):
         return "it runs no test"
     if proof.contains and not _within(proof.contains, plain(check.output)):
         return f"it did not print {_shown(proof.contains)} when it was run again"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from orchestrator.domain.finding import Finding
 from orchestrator.domain.git_names import is_git_name
-from orchestrator.domain.globs import allows
+from orchestrator.domain.globs import allows, paths_in_words
 from orchestrator.domain.workspace import FileChange
 from orchestrator.gates.finding import make_finding
 
@@ -66,7 +66,7 @@ def _judge_change(change: FileChange, allowed_paths: tuple[str, ...]) -> Iterato
             "scope",
             "out_of_scope",
             path,
-            f"{path} was {change.status}, but the task may only change {', '.join(allowed_paths) or 'nothing'}.",
+            f"{path} was {change.status}, but the task may only change {paths_in_words(allowed_paths) or 'nothing'}.",
             f"Restore {path}, or ask for it with request_scope before changing it.",
         )
     elif posixpath.basename(path).lower() in _GIT_CONFIGURATION and path not in allowed_paths:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from orchestrator.domain.events import Event, ScopeDecided, ToolRequested
 from orchestrator.domain.evolve import evolve
-from orchestrator.domain.globs import allows
+from orchestrator.domain.globs import allows, paths_in_words
 from orchestrator.domain.rule import Rule
 from orchestrator.domain.verdict import ALLOW, Refuse, Verdict
 
@@ -30,7 +30,7 @@ class ScopeGuard:
         return self, self._refuse(outside) if outside else ALLOW
 
     def _refuse(self, outside: list[str]) -> Refuse:
-        allowed = ", ".join(self.allowed) or "nothing"
+        allowed = paths_in_words(self.allowed) or "nothing"
         message = (
             f"Refused: {', '.join(outside)} is outside the allowed paths ({allowed}). "
             "Write there, or ask with request_scope and say why."

@@ -14,6 +14,10 @@ TextOf = Callable[[str], str]
 
 _PYTHON_FILES = ("pyproject.toml", "setup.cfg", "tox.ini", "requirements.txt", "requirements-dev.txt")
 _TEST_MODULE = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.py$")
+_OF_PYTEST = re.compile(r"^(?:(?:async )?def test|import pytest\b|from pytest\b)", re.MULTILINE)
+"""What stands in a test module that unittest would find nothing in, or cannot import."""
+_MOST_READ = 20
+"""Test modules that are looked into."""
 _RUNNERS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun", "bun.lockb": "bun"}
 _SCRIPTS = ("test", "lint", "typecheck")
 _BY_FILE = {
@@ -40,10 +44,12 @@ def propose_checks(paths: Collection[str], text_of: TextOf) -> tuple[str, ...]:
 
 def _python(paths: Collection[str], text_of: TextOf) -> Iterator[str]:
     said = "\n".join(text_of(name) for name in _PYTHON_FILES)
-    if "pytest" in said or "pytest.ini" in paths or any(path.endswith("conftest.py") for path in paths):
+    tests = sorted(path for path in paths if _TEST_MODULE.search(path))
+    named = "pytest" in said or "pytest.ini" in paths or any(path.endswith("conftest.py") for path in paths)
+    if named or any(_OF_PYTEST.search(text_of(path)) for path in tests[:_MOST_READ]):
         yield "python3 -m pytest -q"
-    elif folders := sorted(posixpath.dirname(path) for path in paths if _TEST_MODULE.search(path)):
-        yield _unittest(folders[0], paths)
+    elif tests:
+        yield _unittest(min(map(posixpath.dirname, tests)), paths)
     if "[tool.ruff" in said or {"ruff.toml", ".ruff.toml"} & set(paths):
         yield "ruff check ."
     if "[tool.mypy" in said or "mypy.ini" in paths:

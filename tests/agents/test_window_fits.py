@@ -64,18 +64,19 @@ def test_any_transcript_fits_and_keeps_its_pairs(
     turns: list[list[int] | str], cap: int, shrink: int, filling: str
 ) -> None:
     """Over random transcripts: caps hold at every request, pairs are whole, the opening and the notices stand where
-    they belong, and every call is in full or in the digest."""
+    they belong, and every call is in full or in the digest. The newest calls stay together, whatever was said since."""
     talk = new_talk(WindowLimits(token_cap=cap))
     talk.transcript = Transcript(HEAD, result_chars=min(RESULT_CHARS, cap))
+    last = 0
     for turn in turns:
         if isinstance(turn, list):
+            last = len(turn)
             talk.turn(*(filling * (size // len(filling)) for size in turn), text="Looking.")
         else:
             said = assistant_message("thinking", ())
             talk.transcript.say(said, ()) if turn == "text" else talk.transcript.remind("go on")
         composed = talk.compose("notice")
         assert composed.tokens == Estimator().request(composed.messages) <= cap
-        last = len(turn) if isinstance(turn, list) else 0
         assert len(in_full(composed.messages)) <= max(50, last + 3 * 20)
         assert composed.messages[:2] == HEAD
         assert composed.messages[-1]["content"] == "notice"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,18 @@ def test_init_writes_the_commands_that_pass(user: Story) -> None:
         user.use_model(model.base_url)
         assert json.loads(user.ok("plan", "Make it better", "--json"))["status"] == "ready"
     assert "name none:\n\n- python3 -m unittest -q" in model.requests[0]["messages"][1]["content"]
+
+
+def test_init_writes_no_command_that_finds_no_test(user: Story) -> None:
+    """It would pass whatever the work is: it stands in the file as what was tried."""
+    (user.repository / "test_calc.py").write_text("# To be written.\n")
+    git(user.repository, "commit", "-qam", "No test yet")
+    done = user.run("init")
+    assert done.returncode == 0, done.stderr
+    if sys.version_info < (3, 12):  # since then unittest fails where it finds none
+        assert "fails: it runs no test" in done.stderr
+    text = (user.repository / "orchestrate.toml").read_text()
+    assert "# python3 -m unittest -q: " in text and '# commands = ["make test"]' in text
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

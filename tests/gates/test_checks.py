@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.domain.attempt import Check
 from orchestrator.domain.workspace import AbsentFile
-from orchestrator.gates.checks import judge_checks, passed_over, reused
+from orchestrator.gates.checks import judge_checks, judge_untested, passed_over, reused
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 RAN = Check("a1:check1", "pytest", 0, "passed", 900.0, "3 passed", AT, "verification", "a1:pass1", tree="tree1")
@@ -51,6 +51,31 @@ def test_a_failure_names_an_absent_file_by_its_whole_name(output: str) -> None:
     for named in ("No module named 'b'", "Cannot find module './lib/b.py'", "from tiny.b import x"):
         [told] = judge_checks([replace(failed, output=named)], "", absent)
         assert "b.py is ignored by git" in told.message
+
+
+@pytest.mark.parametrize(
+    ("output", "nothing"),
+    [
+        ("\n----\nRan 0 tests in 0.000s\n\nOK\n", True),
+        ("no tests ran in 0.01s", True),
+        ("TAP version 13\n# tests 0\n# pass 0\n", True),
+        ("ℹ tests 0\n", True),
+        ("running 0 tests\n\ntest result: ok. 0 passed; 0 failed\n", True),
+        ("ok  \texample.org/a\t0.002s [no tests to run]\ntesting: warning: no tests to run\n", True),
+        ("Ran 0 tests in 0.1s\nRan 3 tests in 0.1s\n", False),
+        ("running 3 tests\n\nrunning 0 tests\n", False),
+        ("ok  \texample.org/a\t0.002s\ntesting: warning: no tests to run\n", False),
+        ("# tests 12\n", False),
+        ("All checks passed!", False),
+        ("", False),
+    ],
+)
+def test_a_pass_that_ran_no_test_is_told(output: str, nothing: bool) -> None:
+    """It shows nothing about the work, which is the plan's fault and not the work's: so it blocks nothing. A failure
+    is told as what it is."""
+    told = [(f.code, f.severity, f.locus) for f in judge_untested([replace(RAN, output=output)])]
+    assert told == ([("no_tests", "warning", "pytest")] if nothing else [])
+    assert list(judge_untested([replace(RAN, output=output, outcome="failed", exit_code=5)])) == []
 
 
 def test_what_stands_for_a_check_names_the_one_that_ran() -> None:

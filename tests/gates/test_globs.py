@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.globs import allows, literal, matches, matches_any
+from orchestrator.domain.globs import allows, literal, matches, matches_any, paths_in_words
 
 MATCHING = [
     ("x", "**/x"),
@@ -138,3 +138,9 @@ def test_hostile_pattern_ends_soon() -> None:
     """A pattern that would blow up a regular expression takes steps of path times pattern only."""
     assert not matches("a" * 2_000, "*a" * 200 + "b")
     assert not matches("/".join("a" * 300), "/".join(["**", "a"] * 100) + "/b")
+
+
+def test_allowed_paths_are_told_in_words() -> None:
+    """What a plus means is said to workers, QC and users, who did not write the plan."""
+    assert paths_in_words(["calc.py", "+*", "+docs/*"]) == "calc.py, * (new files only), docs/* (new files only)"
+    assert paths_in_words([]) == ""

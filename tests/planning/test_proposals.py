@@ -15,6 +15,8 @@ PACKAGE = '{"scripts": {"test": "jest", "lint": "eslint .", "start": "node ."}}'
         ({"pyproject.toml": "[project]\ndependencies = ['pytest']\n"}, ["python3 -m pytest -q"]),
         ({"tests/conftest.py": "", "tests/test_a.py": ""}, ["python3 -m pytest -q"]),
         ({"test_a.py": ""}, ["python3 -m unittest -q"]),
+        ({"test_a.py": "import unittest\n", "test_b.py": "def test_b():\n    pass\n"}, ["python3 -m pytest -q"]),
+        ({"test_a.py": "class A(TestCase):\n    def test_b(self):\n        pass\n"}, ["python3 -m unittest -q"]),
         ({"tests/__init__.py": "", "tests/test_a.py": ""}, ["python3 -m unittest -q"]),
         ({"my tests/a_test.py": ""}, ["python3 -m unittest discover -q -s 'my tests'"]),
         ({"a.py": "", "pyproject.toml": "[tool.ruff]\n[tool.mypy]\n"}, ["ruff check .", "mypy ."]),

@@ -24,7 +24,7 @@ from orchestrator.engine.attempt.review import ReviewedWork, Reviewing, ask_veri
 from orchestrator.engine.attempt.verification import run_checks
 from orchestrator.engine.services import Services
 from orchestrator.gates.baseline import blamed, judge_baseline
-from orchestrator.gates.checks import judge_checks, judge_unanswered, passed_over
+from orchestrator.gates.checks import judge_checks, judge_unanswered, judge_untested, passed_over
 from orchestrator.gates.completion import decide_merge
 from orchestrator.gates.confirm import judge_flaky
 from orchestrator.gates.merge import judge_conflicts
@@ -141,6 +141,7 @@ def _checked(
             *judge_checks(blamed(checks, baseline), workspace.shown_root),
             *judge_baseline(checks, baseline, claim.task.files_written),
             *judge_flaky(checks),
+            *judge_untested(checks),
             *judge_unanswered(checks),
         )
         decided = decide_merge(

@@ -199,7 +199,7 @@ def _judged(asking: Reviewing, work: ReviewedWork, asked: Review, dialogue: Dial
         findings=judged.findings,
     )
     if review.passed is None:
-        gaps = " ".join(finding.message for finding in review.findings if finding.code in GAPS)
+        gaps = "; ".join(finding.message for finding in review.findings if finding.code in GAPS)
         return _without_verdict(asking, work, review, f"QC ({review.model}) passes what it does not show: {gaps}")
     asking.log.complete(review)
     return ReviewResult(end=AttemptEnd.reviewed(work.verified, review))

@@ -20,7 +20,7 @@ from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
 from orchestrator.engine.services import Services
 from orchestrator.gates.baseline import blamed, fails_as_before, judge_baseline
-from orchestrator.gates.checks import judge_checks, passed_over, reused, without_answer
+from orchestrator.gates.checks import judge_checks, judge_untested, passed_over, reused, without_answer
 from orchestrator.gates.confirm import judge_flaky
 from orchestrator.gates.finding import summed_up
 from orchestrator.gates.scope import judge_effect, judge_outputs, judge_scope, judge_size, nested_repository
@@ -94,7 +94,7 @@ def _judged(
     failed = any(check.outcome == "failed" for check in held)
     absent = services.workspaces.absent_files() if failed else ()
     known = judge_baseline(checks, baseline, claim.task.files_written)
-    return (*judge_checks(held, checkout.shown_root, absent), *known, *judge_flaky(checks))
+    return (*judge_checks(held, checkout.shown_root, absent), *known, *judge_flaky(checks), *judge_untested(checks))
 
 
 def _end_unless_clean(services: Services, verified: VerificationResult) -> None:
