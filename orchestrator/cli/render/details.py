@@ -14,6 +14,7 @@ from orchestrator.cli.render.tables import attempts_table, lives_table
 from orchestrator.cli.render.text import clean, duration, ended_by, marked, one_line, spent, spent_in_all
 from orchestrator.cli.render.timeline import note_view, turn_view
 from orchestrator.domain.fix import Fix
+from orchestrator.domain.globs import paths_in_words
 from orchestrator.domain.query import ResultRow
 from orchestrator.domain.text import counted
 from orchestrator.reports.details import CallDetails, PlanDetails, RunDetails, TaskDetails
@@ -83,7 +84,7 @@ def task_details_view(full: TaskDetails, *, codes: bool = False) -> RenderableTy
         else ended_by(state.stop_reason, stops, codes=codes),
         "budget": f"{task.tool_call_budget} calls, {counted(task.max_attempts, 'attempt')}",
         "depends on": ", ".join(task.depends_on),
-        "may write": ", ".join(task.allowed_paths),
+        "may write": paths_in_words(task.allowed_paths),
         "protected": _protected(full.protected),
         "checks": "; ".join(task.verification),
         "criteria": "; ".join(task.acceptance_criteria),
