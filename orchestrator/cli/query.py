@@ -42,7 +42,7 @@ def command(
     if (cypher is None) == (name is None):
         raise click.UsageError("Give a Cypher statement, - for stdin, --name SAVED or --list.")
     if cypher in saved_queries():
-        raise click.UsageError(f"{cypher} is the name of a saved query: orchestrate query --name {cypher}")
+        raise click.UsageError(f"{cypher} is the name of a saved query, which `--name {cypher}` runs.")
     text = read_input_file(Path("-")) if cypher == "-" else cypher
     if name is None and not (text or "").strip():
         raise click.UsageError("The Cypher statement is empty.")

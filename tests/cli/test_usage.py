@@ -82,7 +82,7 @@ def test_completion_lists_the_commands() -> None:
         (["execute", "--sandbox", "docker"], "'docker' is not one of"),
         (["query"], "Give a Cypher statement, - for stdin, --name SAVED or --list."),
         (["query", "RETURN 1", "--name", "kpis"], "Give a Cypher statement"),
-        (["query", "why-failed"], "why-failed is the name of a saved query: orchestrate query --name why-failed"),
+        (["query", "why-failed"], "why-failed is the name of a saved query, which `--name why-failed` runs."),
         (["query", "   "], "The Cypher statement is empty."),
         (["query", "RETURN $a, $b"], "The query needs $a, $b. Give --param a=VALUE --param b=VALUE."),
         (["query", "RETURN $a", "--param", "a"], "'a' is not of the form name=value"),
