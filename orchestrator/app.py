@@ -1,8 +1,8 @@
 """The only module that joins agents, store, workspace, engine and settings into one application.
 
 An App's services come into being when they are first needed, so that `status` starts no sandbox and `plan --file` asks
-for no key. What only planning or executing needs is imported there: the openai client, the roles
-and the engine cost half a second, which `status` and `query` need not wait for.
+for no key. What only some commands need is imported there: the openai client, the roles and the engine cost half a
+second, which `status` and `query` need not wait for, git's library and the graph's driver a quarter each.
 """
 
 from __future__ import annotations
@@ -26,11 +26,9 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.progress import Listener, PhaseEnded, PhaseStarted, Waiting, silent
 from orchestrator.engine.cancellation import CancelToken
 from orchestrator.engine.services import Services
-from orchestrator.store.graph_store import GraphStore, open_graph
 from orchestrator.workspace.absent import absent_files
 from orchestrator.workspace.repository import UserRepository, discover, ensure_home
 from orchestrator.workspace.repository_id import repository_id
-from orchestrator.workspace.workspaces import ShadowWorkspaces, open_workspaces
 
 if TYPE_CHECKING:
     from agents.chat.port import Chat
@@ -38,6 +36,8 @@ if TYPE_CHECKING:
     from orchestrator.engine.runs import ExecuteOptions
     from orchestrator.engine.scheduler import RunResult
     from orchestrator.planning.validate import Examined
+    from orchestrator.store.graph_store import GraphStore
+    from orchestrator.workspace.workspaces import ShadowWorkspaces
 
 Interrupts = Callable[[Callable[[], None]], AbstractContextManager[None]]
 """Takes what ends a run softly, and leads there for as long as the context holds."""
@@ -133,6 +133,8 @@ class App:
     @cached_property
     def graph(self) -> GraphStore:
         """The graph, reader and writer. Raises GraphError kinds."""
+        from orchestrator.store.graph_store import open_graph
+
         wait_s, home, redact = self.settings.run.graph_wait_s, self.home, self.redact
         with self._phase("opening the graph"):
             graph = open_graph(home, self._environ, wait_s=wait_s, redact=redact, on_wait=self._waiting)
@@ -142,6 +144,8 @@ class App:
     @cached_property
     def workspaces(self) -> ShadowWorkspaces:
         """The Shadow and its sandbox."""
+        from orchestrator.workspace.workspaces import open_workspaces
+
         repository, home, settings = self.repository, self.home, self.settings
         with self._phase("preparing a copy of the repository"):
             return open_workspaces(repository, home, settings, phases=self._phase)

@@ -39,6 +39,11 @@ class PlanError(OrchestrateError):
 
     exit_code = 3
 
+    @property
+    def found(self) -> tuple[str, ...]:
+        """What must change, one by one."""
+        return (str(self),)
+
 
 class GraphError(OrchestrateError):
     """The graph cannot be reached or refuses us."""

@@ -50,6 +50,11 @@ class PlanFileError(PlanError):
             lines.append(f"  and {len(defects) - _SHOWN} more")
         super().__init__(f"The plan has {count}:\n" + "\n".join(lines) + "\nMend them and load the plan again.")
 
+    @property
+    def found(self) -> tuple[str, ...]:
+        """The defects in words."""
+        return tuple(map(str, self.defects))
+
 
 @dataclass(frozen=True, slots=True)
 class Examined:

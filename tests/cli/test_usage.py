@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from orchestrator.cli import COMMANDS, cli
 from orchestrator.cli.values import Duration
-from tests.support.story import CLI, Story
+from tests.support.story import CLI, Story, make_repository
 
 HEAVY = ("pydantic", "neo4j", "rich", "openai", "httpx", "networkx", "pygit2", "yaml", "logging", "asyncio")
 
@@ -42,6 +42,18 @@ def test_command_help_says_what_it_does(name: str) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert f"Usage: orchestrate {name}" in done.stdout
+
+
+def test_settings_load_neither_graph_nor_git_library(tmp_path: Path) -> None:
+    """A command waits for what it needs, and for no more."""
+    make_repository(tmp_path / "repository")
+    done = _python(
+        "import sys\nfrom orchestrator.cli import run; run(['settings'])\n"
+        "assert not {'neo4j', 'openai', 'pygit2', 'networkx', 'yaml'} & set(sys.modules)",
+        cwd=tmp_path / "repository",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "review" in done.stdout
 
 
 def test_commands_of_later_issues_are_absent() -> None:

@@ -15,7 +15,6 @@ from orchestrator.cli.render.text import clean, one_line
 from orchestrator.domain.errors import PlanError
 from orchestrator.domain.plan import Plan, PlannedTask
 from orchestrator.domain.task import Assessment
-from orchestrator.planning.validate import PlanFileError
 
 
 def plan_view(plan: Plan) -> RenderableType:
@@ -122,8 +121,7 @@ def loosened_document(judged: Assessment | None) -> dict[str, Any]:
 
 def unread_document(error: PlanError) -> dict[str, Any]:
     """`plan --json` where no plan came of it."""
-    defects = error.defects if isinstance(error, PlanFileError) else (error,)
-    return {"planId": None, "status": "rejected", "defects": [str(each) for each in defects], "tasks": []}
+    return {"planId": None, "status": "rejected", "defects": list(error.found), "tasks": []}
 
 
 def plan_document(plan: Plan, defects: Sequence[str] = ()) -> dict[str, Any]:
