@@ -23,7 +23,7 @@ _NO_TEST = re.compile(
     re.MULTILINE,
 )
 _A_TEST = re.compile(
-    r"^(?:Ran [1-9]|(?:#|ℹ) tests [1-9]|running [1-9]|ok  \t(?!.*\[no tests))|\b[1-9]\d* passed\b", re.MULTILINE
+    r"\bRan [1-9]|^(?:(?:#|ℹ) tests [1-9]|running [1-9]|ok  \t(?!.*\[no tests))|\b[1-9]\d* passed\b", re.MULTILINE
 )
 
 MOST_FINDINGS = 50

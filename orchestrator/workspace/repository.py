@@ -152,7 +152,9 @@ def _locate(folder: Path, environ: Mapping[str, str]) -> tuple[Path, Path, Path]
     asked = git.ask("rev-parse", "--path-format=absolute", *_ASKED)
     if "safe.bareRepository" in asked.err:
         raise UserError(f"{folder} is a bare repository, or inside a git directory.", next_step=_CHECKOUT)
-    told = asked.text.splitlines()
+    told = asked.text.split("\n")
+    if len(told) > len(_ASKED):
+        raise UserError(f"The path of {folder} has a line break.", next_step="Use a checkout at another path.")
     if len(told) < len(_ASKED) - 1:  # the last is an error of git's where the others are reason enough
         raise _no_repository(folder, asked.err)
     bare, inside, objects = told[:3]
@@ -220,8 +222,9 @@ def _default_branch(git: Git) -> str:
     """What the remote calls its default, else the usual name that there is."""
     told = git("for-each-ref", "--format=%(refname) %(symref)", *_DEFAULTS).text.splitlines()
     found = dict(line.split(" ", 1) for line in told)
-    named = next((found[ref] or ref for ref in _DEFAULTS if ref in found), "")
-    return named.removeprefix("refs/heads/").removeprefix("refs/remotes/origin/")
+    if remote := found.get("refs/remotes/origin/HEAD"):
+        return remote.removeprefix("refs/remotes/origin/")
+    return next((name for name in ("main", "master") if f"refs/heads/{name}" in found), "")
 
 
 def _remote(values: Mapping[str, str]) -> str:

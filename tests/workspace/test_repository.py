@@ -110,6 +110,38 @@ def test_a_folder_that_looks_like_a_git_directory_is_not_taken_for_one(repositor
         discovered(vendor)
 
 
+def test_the_default_branch_is_the_remotes_else_a_usual_name(repository: Path, tmp_path: Path) -> None:
+    """What origin says counts, then main or master, then the branch that is checked out."""
+    git(repository, "checkout", "-qb", "topic")
+    assert discovered(repository).default_branch == "main"
+    git(repository, "branch", "-m", "main", "trunk")
+    assert discovered(repository).default_branch == "topic"
+    git(repository, "checkout", "-q", "trunk")
+    git(tmp_path, "clone", "-q", str(repository), "clone")
+    git(tmp_path / "clone", "checkout", "-qb", "main")
+    assert discovered(tmp_path / "clone").default_branch == "trunk"
+
+
+def test_odd_names_of_changed_files_are_told_whole(repository: Path) -> None:
+    """Spaces, quotes and line breaks, of changed, new and conflicting files."""
+    names = ('a "b" c.txt', "new\nline.txt", "-x y")
+    commit(repository, dict.fromkeys(names[:2], "one\n"))
+    git(repository, "checkout", "-qb", "other")
+    commit(repository, {names[0]: "two\n"})
+    git(repository, "checkout", "-q", "main")
+    commit(repository, {names[0]: "three\n"})
+    with pytest.raises(AssertionError):  # it conflicts
+        git(repository, "merge", "-q", "other")
+    write(repository, {names[1]: "changed\n", names[2]: "new\n"})
+    assert set(discovered(repository).dirty) == set(names)
+
+
+def test_a_checkout_whose_path_has_a_line_break_is_refused(tmp_path: Path) -> None:
+    """Tools that print paths in lines, git among them, cannot tell it apart from two."""
+    with pytest.raises(UserError, match="line break"):
+        discovered(make_repository(tmp_path / "two\nlines"))
+
+
 def test_folder_that_is_no_repository_is_refused(tmp_path: Path) -> None:
     """Outside a repository: one message with the way out."""
     with pytest.raises(UserError, match=r"not in a git repository.*git init"):
