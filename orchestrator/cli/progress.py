@@ -107,7 +107,9 @@ def _guard(e: p.GuardSpoke) -> str:
 
 def _check(e: p.CheckFinished) -> str:
     code = "" if e.exit_code is None else f", exit {e.exit_code}"
-    return f"{_who(e)} check {e.outcome}: {one_line(e.command, 80)} ({e.phase}, {duration(e.duration_ms)}{code})"
+    untested = ", it finds no test" if e.untested else ""
+    told = f"{e.phase}, {duration(e.duration_ms)}{code}{untested}"
+    return f"{_who(e)} check {e.outcome}: {one_line(e.command, 80)} ({told})"
 
 
 def _review(e: p.ReviewStarted) -> str:

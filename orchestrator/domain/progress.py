@@ -117,13 +117,14 @@ class CheckStarted(_OfAttempt):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckFinished(_OfAttempt):
-    """One verification command has ended."""
+    """One verification command has ended; `untested` when it passed because it found no test."""
 
     command: str
     phase: CheckPhase
     outcome: Literal["passed", "failed", "infrastructure"]
     exit_code: int | None
     duration_ms: float
+    untested: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

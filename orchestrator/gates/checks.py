@@ -67,10 +67,15 @@ def runs_no_test(output: str) -> bool:
     return _NO_TEST.search(output) is not None and _A_TEST.search(output) is None
 
 
+def is_untested(check: Check) -> bool:
+    """Whether it passes because it finds no test, and so shows nothing about the work."""
+    return check.outcome == "passed" and runs_no_test(check.output)
+
+
 def judge_untested(checks: Iterable[Check]) -> Iterator[Finding]:
     """One finding for each command that passes without having run a test, which blocks nothing: it is the plan's."""
     for check in checks:
-        if check.outcome == "passed" and runs_no_test(check.output):
+        if is_untested(check):
             message = f"`{check.command}` passes because it finds no test: it shows nothing about the work."
             fix = "Name a command that finds the tests: pytest's functions, for example, need `python3 -m pytest -q`."
             yield make_finding("check", "no_tests", check.command, message, fix, severity="warning")

@@ -139,3 +139,21 @@ class Subtract(unittest.TestCase):
     def test_subtract(self):
         self.assertEqual(calc.subtract(5, 3), 2)
 """
+
+
+def test_a_command_that_finds_no_test_is_told_before_a_worker_is_paid(story: Story, model: Serve) -> None:
+    """It holds against nothing, whatever the work is: the first line about it says so, and each attempt's findings."""
+    commit(story, checks="print('Ran 0 tests in 0.000s')\n")
+    model(script(worker("a", call("write_file", path="a.txt", file_text="a"), finish()), review()))
+    story.plan(plan_of(task("a", writes=["a.txt"]), verification="python3 checks.py"))
+
+    done = story.run("execute")
+
+    assert done.returncode == 0, done.stderr
+    [before] = [line for line in done.stderr.splitlines() if "(baseline, " in line and "check passed" in line]
+    assert before.endswith("exit 0, it finds no test)")
+    assert story.ask("MATCH (:Attempt)-[:FOUND]->(f) RETURN f.code AS code, f.severity AS severity") == [
+        {"code": "no_tests", "severity": "warning"}
+    ]
+    [attempt] = story.ask("MATCH (a:Attempt) RETURN a.id AS id")
+    assert "finds no test" in story.ok("show", attempt["id"])

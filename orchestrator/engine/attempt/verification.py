@@ -20,7 +20,7 @@ from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded
 from orchestrator.engine.attempt.resume import Start, Work
 from orchestrator.engine.services import Services
 from orchestrator.gates.baseline import blamed, fails_as_before, judge_baseline
-from orchestrator.gates.checks import judge_checks, judge_untested, passed_over, reused, without_answer
+from orchestrator.gates.checks import is_untested, judge_checks, judge_untested, passed_over, reused, without_answer
 from orchestrator.gates.confirm import judge_flaky
 from orchestrator.gates.finding import summed_up
 from orchestrator.gates.scope import judge_effect, judge_outputs, judge_scope, judge_size, nested_repository
@@ -194,6 +194,7 @@ def tell_check(services: Services, claim: Claim, check: Check) -> None:
             outcome=check.outcome,
             exit_code=check.exit_code,
             duration_ms=check.duration_ms,
+            untested=is_untested(check),
         )
     )
 
