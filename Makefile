@@ -32,13 +32,11 @@ clean: ## Remove what was installed and cached
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name one with PYTHON=..." >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 
-.venv/installed: pyproject.toml | .venv/bin/python
+.venv/installed: EXTRAS :=
+.venv/developed: EXTRAS := dev,
+.venv/installed .venv/developed: pyproject.toml | .venv/bin/python
 	@echo "Installing into .venv, once; this may take a minute." >&2
-	@$(BIN)/pip install -q --disable-pip-version-check -e '.[embedded]' || { \
+	@$(BIN)/pip install -q --disable-pip-version-check -e '.[$(EXTRAS)embedded]' || { \
 		echo "No embedded graph for this machine: installing without it. Set NEO4J_URI to use a Neo4j." >&2; \
-		$(BIN)/pip install -q --disable-pip-version-check -e .; }
-	@touch $@
-
-.venv/developed: pyproject.toml .venv/installed
-	@$(BIN)/pip install -q --disable-pip-version-check -e '.[dev]'
-	@touch $@
+		$(BIN)/pip install -q --disable-pip-version-check -e '.[$(EXTRAS:,=)]'; }
+	@touch .venv/installed $@
