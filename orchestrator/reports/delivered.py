@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from orchestrator.domain.attempt import AttemptSummary
 from orchestrator.domain.graph_ports import GraphReader
 from orchestrator.domain.ports import Workspaces
 from orchestrator.domain.query import ResultRow
@@ -22,6 +24,13 @@ class DeliveredWork:
 
 
 NOTHING_DELIVERED = DeliveredWork()
+
+
+def accepted_with(history: Sequence[AttemptSummary]) -> tuple[str, ...]:
+    """What gates and QC say of a task's newest accepted work and do not hold against it: their warnings, each once."""
+    accepted = next((attempt for attempt in reversed(history) if attempt.status == "accepted"), None)
+    warnings = (f.message for f in accepted.findings if f.severity == "warning") if accepted else ()
+    return tuple(dict.fromkeys(warnings))
 
 
 def delivered_work(reader: GraphReader, workspaces: Workspaces, run: Run | None) -> DeliveredWork:

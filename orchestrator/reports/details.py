@@ -20,6 +20,7 @@ from orchestrator.gates.lives import finding_lives
 from orchestrator.gates.progress import recorded_pass
 from orchestrator.reports.ask import ask_first, ask_graph, attempt_figures, loosened_assessments
 from orchestrator.reports.conversation import ConversationDetails, conversation_details
+from orchestrator.reports.delivered import accepted_with
 from orchestrator.reports.effort import TaskEffort, task_efforts
 from orchestrator.reports.status import with_all_attempts
 from orchestrator.reports.timeline import Timeline, attempt_timeline, newest_failure, tell
@@ -50,8 +51,8 @@ class RunDetails:
 class TaskDetails:
     """A task with what has become of it, its attempts oldest first, why it failed, what it has used in all, which
     files its newest attempt may not change, and the folder with the documents about it. `used` is what it has used of
-    its bounds, `lives` what became of each finding over its check passes, those of the attempts `passes`, and `fixes`
-    what was mended."""
+    its bounds, `lives` what became of each finding over its check passes, those of the attempts `passes`, `fixes` what
+    was mended, and `warnings` what is said of the accepted work and not held against it."""
 
     state: TaskState
     attempts: tuple[ResultRow, ...]
@@ -63,6 +64,7 @@ class TaskDetails:
     lives: tuple[FindingLife, ...] = ()
     fixes: tuple[Fix, ...] = ()
     passes: tuple[int, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +165,7 @@ def _task(reader: GraphReader, task_id: str) -> TaskDetails:
         lives=finding_lives(history),
         fixes=reader.fixes(task_id),
         passes=tuple(attempt.number for attempt in history if recorded_pass(attempt) is not None),
+        warnings=accepted_with(history),
     )
 
 

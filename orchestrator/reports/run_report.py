@@ -16,6 +16,7 @@ from orchestrator.domain.task import TaskState
 from orchestrator.domain.usage import Usage
 from orchestrator.gates.lives import finding_lives
 from orchestrator.reports.ask import ask_first, ask_graph, attempt_figures
+from orchestrator.reports.delivered import accepted_with
 from orchestrator.reports.effort import TaskEffort, task_efforts
 
 MANY_CALLS = 100
@@ -23,8 +24,8 @@ MANY_CALLS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskReport:
-    """One task of the run: its attempts in it, what they used, what stopped them, the lives of its findings, and
-    what was mended."""
+    """One task of the run: its attempts in it, what they used, what stopped them, the lives of its findings, what was
+    mended, and what is said of the accepted work and not held against it (`warnings`)."""
 
     state: TaskState
     attempts: tuple[ResultRow, ...]
@@ -32,6 +33,7 @@ class TaskReport:
     stops: tuple[ResultRow, ...]
     lives: tuple[FindingLife, ...]
     fixes: tuple[Fix, ...]
+    warnings: tuple[str, ...]
     diagnosis: ResultRow
 
     @property
@@ -120,5 +122,6 @@ def _task(
         stops=tuple(stop for stop in stops if stop["attempt"] in ids),
         lives=finding_lives(history),
         fixes=reader.fixes(state.task.id) if attempts else (),
+        warnings=accepted_with(history),
         diagnosis=ask_first(reader, "task_diagnosis", task=state.task.id) if state.status == "failed" else {},
     )

@@ -101,7 +101,7 @@ def test_what_a_model_wrote_is_no_markup() -> None:
     plan = new_plan(1)
     state = TaskState(task=plan.tasks[0].task, status="pending", attempt_number=0, stop_reason=None, assessment=None)
     hostile = "a|b <script> [x](http://evil) `c`\n# head\x1b[2J"
-    task = TaskReport(state=state, attempts=(), used=None, stops=(), lives=(), fixes=(), diagnosis={})
+    task = TaskReport(state=state, attempts=(), used=None, stops=(), lives=(), fixes=(), warnings=(), diagnosis={})
     run: Run = new_run(plan)
     figures = SuccessFigures.of([task])
     plan = replace(plan, goal=hostile)

@@ -23,6 +23,7 @@ from orchestrator.reports.timeline import TimelineNote, TimelineTurn
 _SAID = 2_000  # characters of what a model said in a turn
 _PROTECTED_SHOWN = 10
 _FIXES_SHOWN = 10
+_WARNINGS_SHOWN = 20
 _DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -98,6 +99,7 @@ def task_details_view(full: TaskDetails, *, codes: bool = False) -> RenderableTy
     parts += _lives(full)
     told = [row for row in full.attempts if row["status"] != "accepted" and row["stopDetail"]]
     parts += [Text(f"\n{row['attempt']}: {clean(row['stopDetail'])}") for row in told]
+    parts += _warnings(full.warnings)
     if full.diagnosis:
         parts.append(Text(f"\n{clean(full.diagnosis['summary'])}"))
         said = " ".join(row["stopDetail"] for row in told)
@@ -119,6 +121,12 @@ def _lives(full: TaskDetails) -> list[RenderableType]:
         return []
     head = Text("\nwhat became of each finding, attempt by attempt")
     return [head, lives_table(full.lives, full.passes), *(_fix(fix) for fix in full.fixes[-_FIXES_SHOWN:])]
+
+
+def _warnings(warnings: Sequence[str]) -> list[Text]:
+    more = [Text(f"and {len(warnings) - _WARNINGS_SHOWN} more")] if len(warnings) > _WARNINGS_SHOWN else []
+    head = [Text("\naccepted all the same")] if warnings else []
+    return [*head, *(Text(clean(message)) for message in warnings[:_WARNINGS_SHOWN]), *more]
 
 
 def _fix(fix: Fix) -> Text:

@@ -88,6 +88,7 @@ def _task(task: TaskReport) -> Iterator[str]:
         yield _attempt(row)
     yield from _stops(task)
     yield from _findings(task)
+    yield from _warnings(task)
     if task.diagnosis:
         yield from ("", _plain(task.diagnosis["summary"]))
         yield from (f"- {_plain(action)}" for action in task.diagnosis.get("actions") or ())
@@ -126,6 +127,13 @@ def _mended(task: TaskReport, life: FindingLife) -> str:
         return ""
     files = {fix.path: None for fix in task.fixes if (fix.fingerprint, fix.attempt) == (life.fingerprint, number)}
     return f"; attempt {number} mended it" + (f" in {_plain(', '.join(files), 300)}" if files else "")
+
+
+def _warnings(task: TaskReport) -> Iterator[str]:
+    yield from ("", "Accepted all the same:", "") if task.warnings else ()
+    yield from (f"- {_plain(message)}" for message in task.warnings[:_MOST_LIVES])
+    if len(task.warnings) > _MOST_LIVES:
+        yield f"- and {len(task.warnings) - _MOST_LIVES} more"
 
 
 def _findings(task: TaskReport) -> Iterator[str]:
