@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 TESTS ?= tests
 
-.PHONY: help install demo test check unit clean
+.PHONY: help install demo test check unit quick clean
 
 help: ## What can be made
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ check: .venv/developed ## Lint, formatting, strict types, import direction
 
 unit: .venv/developed ## All tests, and what they cover (TESTS=tests/guards for some)
 	$(BIN)/pytest -n auto $(if $(filter tests,$(TESTS)),--cov --cov-fail-under=90) $(TESTS)
+
+quick: .venv/developed ## Two thirds of the tests, those without a graph server, in a minute or two: for every change
+	$(BIN)/pytest -n auto $(addprefix tests/,domain planning guards gates engine agents config replay house)
 
 clean: ## Remove what was installed and cached
 	rm -rf .venv .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
