@@ -117,7 +117,7 @@ class CheckStarted(_OfAttempt):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckFinished(_OfAttempt):
-    """One verification command has ended; `untested` when it passed because it found no test."""
+    """One verification command has ended; `untested` when it passed and found no test."""
 
     command: str
     phase: CheckPhase

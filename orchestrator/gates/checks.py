@@ -68,7 +68,7 @@ def runs_no_test(output: str) -> bool:
 
 
 def is_untested(check: Check) -> bool:
-    """Whether it passes because it finds no test, and so shows nothing about the work."""
+    """Whether it passes and its test tool has found nothing to run."""
     return check.outcome == "passed" and runs_no_test(check.output)
 
 
@@ -76,7 +76,7 @@ def judge_untested(checks: Iterable[Check]) -> Iterator[Finding]:
     """One finding for each command that passes without having run a test, which blocks nothing: it is the plan's."""
     for check in checks:
         if is_untested(check):
-            message = f"`{check.command}` passes because it finds no test: it shows nothing about the work."
+            message = f"`{check.command}` passes and finds no test: nothing is tested by it."
             fix = "Name a command that finds the tests: pytest's functions, for example, need `python3 -m pytest -q`."
             yield make_finding("check", "no_tests", check.command, message, fix, severity="warning")
 

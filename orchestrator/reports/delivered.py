@@ -27,10 +27,11 @@ NOTHING_DELIVERED = DeliveredWork()
 
 
 def accepted_with(history: Sequence[AttemptSummary]) -> tuple[str, ...]:
-    """What gates and QC say of a task's newest accepted work and do not hold against it: their warnings, each once."""
-    accepted = next((attempt for attempt in reversed(history) if attempt.status == "accepted"), None)
-    warnings = (f.message for f in accepted.findings if f.severity == "warning") if accepted else ()
-    return tuple(dict.fromkeys(warnings))
+    """What gates and QC say of a task's accepted work and do not hold against it: their warnings, each once. Nothing
+    where the newest attempt was not accepted."""
+    if not history or history[-1].status != "accepted":
+        return ()
+    return tuple(dict.fromkeys(f.message for f in history[-1].findings if f.severity == "warning"))
 
 
 def delivered_work(reader: GraphReader, workspaces: Workspaces, run: Run | None) -> DeliveredWork:

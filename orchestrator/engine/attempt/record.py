@@ -21,7 +21,7 @@ from orchestrator.domain.usage_limits import LEDGER, nearest_s
 from orchestrator.domain.verdict import Stop
 from orchestrator.domain.workspace import FileChange
 from orchestrator.engine.attempt.artefacts import write_artefacts_of
-from orchestrator.engine.attempt.diagnosis import told_by_model
+from orchestrator.engine.attempt.failure_report import told_by_model
 from orchestrator.engine.attempt.result import AttemptEnd, AttemptEnded, attempt_result
 from orchestrator.engine.attempt.resume import Start, counted_attempts, effort_of
 from orchestrator.engine.loop.journal import Journal, Subscriber
@@ -78,7 +78,7 @@ class AttemptRecord:
     what does, and defects of ours, are raised on once the node is closed. If the graph is away the next process closes
     it."""
 
-    def __init__(self, services: Services, claim: Claim, meter: Meter | None = None) -> None:
+    def __init__(self, services: Services, claim: Claim, meter: Meter | None) -> None:
         self.result: AttemptResult | None = None
         self.conversation: Conversation | None = None
         self.worker_output = ""
@@ -91,13 +91,14 @@ class AttemptRecord:
         """What failed before the work, as soon as that is known."""
         self._began = services.clock.monotonic()
 
-    def deadlines(self, meter: Meter | None) -> Deadlines:
+    @property
+    def deadlines(self) -> Deadlines:
         """The bounds of time that hold on when the worker is done. Where the worker was not asked, because an attempt
         that was cut off had handed in, they are those that this one has inherited."""
         if self.conversation is not None:
-            return Deadlines(self.conversation.journal, meter)
+            return Deadlines(self.conversation.journal, self._meter)
         assert self.start is not None  # noqa: S101  nothing is checked before it is known
-        return Deadlines(attempt_journal(self._services, self._claim, self.start), meter)
+        return Deadlines(attempt_journal(self._services, self._claim, self.start), self._meter)
 
     def begin(self, start: Start, model: str) -> None:
         """Store where the attempt begins, under which limits."""

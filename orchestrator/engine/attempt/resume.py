@@ -42,7 +42,7 @@ class Work:
     tree: str
     allowed_paths: tuple[str, ...]
     findings: tuple[Finding, ...] = ()
-    """What its task's stage holds against it."""
+    """What its task's stage and the memory of fixes hold against it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,10 +44,10 @@ def run_attempt(services: Services, plan: Plan, claim: Claim, meter: Meter | Non
         describe_protection(services, plan, claim, start)
         work = take_over(start, record)
         if work is None:
-            start, work = mend(services, plan, claim, start, baseline, record.deadlines(meter), record)
+            start, work = mend(services, plan, claim, start, baseline, record.deadlines, record)
         work = work or do_work(services, plan, claim, start, baseline, meter, record)
         work = with_memory(services, plan, claim, start, held_work(services, claim, start, work))
-        deadlines = record.deadlines(meter)
+        deadlines = record.deadlines
         checked = protect(services, plan, claim, start, work)
         with fresh_checkout(services, claim, start, checked) as checkout:
             verified = verify(services, plan, claim, start, work, checked, baseline, checkout, deadlines)
